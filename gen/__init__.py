@@ -1,0 +1,1 @@
+"""Generation: configurations and models become Verilog, manifests and tiles; home of the command line."""

@@ -1,0 +1,1 @@
+"""Hardware of plusb in Amaranth HDL, and the configuration that describes it."""

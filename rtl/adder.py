@@ -1,0 +1,56 @@
+"""Pipelined adder: wide sums without a wide carry chain."""
+
+from amaranth import *
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from .delay import delay
+
+__all__ = ["PipelinedAdder"]
+
+
+class PipelinedAdder(wiring.Component):
+    """Signed adder whose carry chain is cut into chunks, one chunk a cycle.
+
+    Parameters
+    ----------
+    a_width, b_width, width : int
+        Bits of the two signed addends and of the signed sum, which the caller derives from their ranges.
+    chunk : int
+        Longest carry chain in bits.
+
+    Members
+    -------
+    a, b : In
+    o : ``Out(signed(width))``, :attr:`latency` cycles later
+
+    Latency
+    -------
+    One cycle a chunk, one sum a cycle.
+    """
+
+    def __init__(self, a_width, b_width, width, *, chunk=18):
+        self.latency = -(-width // chunk)
+        # Chunks of equal size beat full ones and a rest.
+        self._chunk = -(-width // self.latency)
+        super().__init__({"a": In(signed(a_width)), "b": In(signed(b_width)), "o": Out(signed(width))})
+
+    def elaborate(self, platform):
+        m = Module()
+        a = Signal.like(self.o)
+        b = Signal.like(self.o)
+        m.d.comb += [a.eq(self.a), b.eq(self.b)]
+        carry = Const(0, 1)
+        parts = []
+        for index in range(self.latency):
+            bits = slice(index * self._chunk, (index + 1) * self._chunk)
+            size = len(self.o[bits])
+            total = Signal(size + 1, name=f"sum_{index}", reset_less=True)
+            # The carry enters below the least significant bit, so that one carry chain takes it in.
+            m.d.sync += total.eq(
+                (Cat(1, delay(m, a[bits], index, f"a_{index}")) + Cat(carry, delay(m, b[bits], index, f"b_{index}")))[1:]
+            )
+            carry = total[-1]
+            parts.append(delay(m, total[:-1], self.latency - 1 - index, f"sum_{index}"))
+        m.d.comb += self.o.eq(Cat(parts))
+        return m

