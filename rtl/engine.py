@@ -1,7 +1,7 @@
 """The engine: a systolic array whose accumulators flow through a bias epilogue into a stream of rows."""
 
 from amaranth import *
-from amaranth.lib import fifo, stream, wiring
+from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from .array import SystolicArray
@@ -11,6 +11,7 @@ from .drain import DrainTagger
 from .epilogue import EpilogueRow
 from .fields import width
 from .formats import bias_fields, command_layout, operand_layout, row_layout, scale_fields
+from .row_buffer import RowBuffer
 from .sequencer import Sequencer
 from .stream_buffer import StreamBuffer
 
@@ -50,9 +51,9 @@ class Engine(wiring.Component):
         self._tag_delay = lead - DrainTagger.LATENCY
         self._epilogue = EpilogueRow(config, skew=config.group, lead=lead)
         # Input buffers and sequencer before it, output buffer behind it.
-        self.latency = 2 + lead + self._epilogue.latency + 2
+        self.latency = 2 + lead + self._epilogue.latency + RowBuffer.LATENCY
         # Room for the rows of all tiles on their way at full speed, so that waiting for room costs no cycle.
-        self.out_depth = config.rows * (2 + self.latency // config.tile_period)
+        self.out_depth = 1 << (config.rows * (2 + self.latency // config.tile_period) - 1).bit_length()
         members = {
             "cmd": In(stream.Signature(command_layout(config))),
             "a": In(stream.Signature(operand_layout(config.activation_type, config.rows))),
@@ -78,7 +79,8 @@ class Engine(wiring.Component):
             wiring.connect(m, wiring.flipped(port), buffer.i)
             return buffer.o
 
-        for name in ("cmd", "a", "w"):
+        wiring.connect(m, wiring.flipped(self.cmd), sequencer.cmd)
+        for name in ("a", "w"):
             wiring.connect(m, buffered(name), getattr(sequencer, name))
         m.d.comb += [
             array.a.eq(sequencer.a_step),
@@ -106,15 +108,13 @@ class Engine(wiring.Component):
             self._collect(m, array.acc, sequencer.event.valid)
         m.d.comb += epilogue.tag.eq(delay(m, drain.tag, self._tag_delay, "tag", reset_less=False))
 
-        m.submodules.out_fifo = out = fifo.SyncFIFOBuffered(width=len(Value.cast(self.out.payload)), depth=self.out_depth)
+        m.submodules.out_buffer = out = RowBuffer(row_layout(config), self.out_depth)
         m.d.comb += [
-            out.w_data.eq(epilogue.row),
-            out.w_en.eq(epilogue.row_valid),
-            self.out.payload.eq(out.r_data),
-            self.out.valid.eq(out.r_rdy),
-            out.r_en.eq(self.out.ready),
+            out.row.eq(epilogue.row),
+            out.valid.eq(epilogue.row_valid),
             sequencer.row_taken.eq(self.out.valid & self.out.ready),
         ]
+        wiring.connect(m, out.o, wiring.flipped(self.out))
         return m
 
     def _collect(self, m, columns, event):

@@ -123,7 +123,7 @@ class EpilogueRow(wiring.Component):
         end = Signal.like(self.tag)
         wait = last.latency + self._skew * (config.lanes - 1)
         m.d.comb += end.eq(delay(m, self.tag, wait, "end", reset_less=False))
-        cols = delay(m, last.output_mode_out.cols, 2, "cols")
+        cols = delay(m, last.output_mode_out.cols, last.MODE_AGE, "cols")
         m.d.comb += [
             self.row_valid.eq(end.valid & (end.index == config.group - 1)),
             self.row.last.eq(end.last),

@@ -60,6 +60,9 @@ class EpilogueLane(wiring.Component):
     :attr:`bias_stage` and :attr:`scale_stage` cycles after it.
     """
 
+    #: Cycles for which an element is in the stages that read the output mode.
+    MODE_AGE = 3
+
     def __init__(self, config, number):
         self._config = config
         self._first = number * config.group
@@ -75,7 +78,7 @@ class EpilogueLane(wiring.Component):
         self.scale_stage = self._product_stage - 1
         self.round_stage = self._product_stage + RoundingShift.FAMILY_STAGE - 1
         self.output_stage = self._product_stage + RoundingShift.LATENCY - 1
-        self.latency = self.output_stage + 3
+        self.latency = self.output_stage + 1 + self.MODE_AGE
         super().__init__(
             {
                 "acc": In(signed(acc_range.signed_width)),
@@ -128,10 +131,15 @@ class EpilogueLane(wiring.Component):
         m.d.comb += self.output_mode_out.eq(output)
         shifted = Signal.like(self._shift.q + output.zp, reset_less=True)
         low, high = delay(m, output.lo, 1, "lo"), delay(m, output.hi, 1, "hi")
+        below, above = Signal(reset_less=True), Signal(reset_less=True)
         clamped = Signal.like(self.o, reset_less=True)
         m.d.sync += [
             shifted.eq(self._shift.q + output.zp),
-            clamped.eq(Mux(shifted < low, low, Mux(shifted > high, high, shifted))),
+            below.eq(shifted < low),
+            above.eq(shifted > high),
+            clamped.eq(
+                Mux(below, delay(m, low, 1, "lo2"), Mux(above, delay(m, high, 1, "hi2"), delay(m, shifted, 1, "y")))
+            ),
         ]
         m.d.comb += self.o.eq(clamped)
         return m
@@ -143,8 +151,9 @@ class RawLane(wiring.Component):
     Parameters, members and latency are those of :class:`EpilogueLane` as far as they apply.
     """
 
+    MODE_AGE = EpilogueLane.MODE_AGE
     output_stage = 0
-    latency = output_stage + 3
+    latency = output_stage + 1 + MODE_AGE
 
     def __init__(self, config):
         self._config = config

@@ -4,6 +4,7 @@ from amaranth import *
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from .accumulate import MaskedAdder
 from .multiplier import Multiplier
 
 __all__ = ["MAC_TAG", "ProcessingElement"]
@@ -71,21 +72,28 @@ class ProcessingElement(wiring.Component):
         m.d.comb += product.eq(multiplier.p)
 
         low = Signal(self.low_width, reset_less=True)
-        low_sum = Signal(self.low_width + 1)
         carry = Signal(reset_less=True)
-        m.d.comb += low_sum.eq(Mux(self.tag.first, 0, low) + product[: self.low_width])
-        m.d.sync += carry.eq(low_sum[-1])
+        m.submodules.low_adder = low_adder = MaskedAdder(len(low))
+        m.d.comb += [
+            low_adder.a.eq(low),
+            low_adder.b.eq(product[: self.low_width]),
+            low_adder.keep.eq(~self.tag.first),
+        ]
+        m.d.sync += carry.eq(low_adder.o[-1])
         with m.If(self.tag.valid):
-            m.d.sync += low.eq(low_sum)
+            m.d.sync += low.eq(low_adder.o)
 
-        high_width = self._acc_width - self.low_width
-        high = Signal(high_width, reset_less=True)
-        addend = Signal(high_width, reset_less=True)
-        high_sum = Signal(high_width)
+        high = Signal(self._acc_width - self.low_width, reset_less=True)
+        addend = Signal.like(high, reset_less=True)
+        m.submodules.high_adder = high_adder = MaskedAdder(len(high))
         m.d.sync += addend.eq(product[self.low_width :])
-        # The carry enters below the least significant bit, so that one carry chain serves both additions.
-        m.d.comb += high_sum.eq((Cat(1, Mux(tag_out.first, 0, high)) + Cat(carry, addend))[1:])
+        m.d.comb += [
+            high_adder.a.eq(high),
+            high_adder.b.eq(addend),
+            high_adder.keep.eq(~tag_out.first),
+            high_adder.carry.eq(carry),
+        ]
         with m.If(tag_out.valid):
-            m.d.sync += high.eq(high_sum)
+            m.d.sync += high.eq(high_adder.o)
         m.d.comb += [self.low.eq(low), self.high.eq(high)]
         return m

@@ -40,7 +40,7 @@ class RoundingShift(wiring.Component):
     :attr:`LATENCY` cycles, one value a cycle.
     """
 
-    LATENCY = 5
+    LATENCY = 6
     #: Cycles after ``p`` in which ``family`` is read.
     FAMILY_STAGE = 4
 
@@ -59,63 +59,90 @@ class RoundingShift(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         kept = self._bits + 2  # a sign, the result's bits and its half
-
-        def fit(name, value, width):
-            """The low ``width`` bits of ``value``, and whether that loses something."""
-            short = Signal(signed(width), name=name, reset_less=True)
-            lost = Signal(name=f"{name}_lost", reset_less=True)
-            rest = value[width - 1 :]
-            m.d.sync += [short.eq(value), lost.eq(rest.any() & ~rest.all() if width < len(value) else 0)]
-            return short, lost
-
-        # Stage 1: by 32 where t > 31. Bit 30 of p is where gemmlowp and ruy round first.
-        far = self.t[5]
-        doubled = Cat(0, self.p).as_signed()
-        s1, lost1 = fit("s1", Mux(far, doubled[32:].as_signed(), doubled), kept + 31)
-        far1, bit30, below30 = (Signal(name=n, reset_less=True) for n in ("far1", "bit30", "below30"))
-        m.d.sync += [far1.eq(far), bit30.eq(far & self.p[30]), below30.eq(far & self.p[:30].any())]
-
-        # Stages 2 to 4: by 0, 8, 16 or 24; by 0, 2, 4 or 6; by 0 or 1.
-        value, lost, any_set, all_set = s1, lost1, Const(0), Const(1)
-        for stage, (step, count, amount) in enumerate(((8, 4, self.t[3:5]), (2, 4, self.t[1:3]), (1, 2, self.t[0])), 2):
-            amount = delay(m, amount, stage - 1, f"t_stage{stage}")
-            choices = Array(value[index * step :].as_signed() for index in range(count))
-            width = kept + step - 1
-            ones = Array(value[: index * step].all() if index else Const(1) for index in range(count))
-            some = Array(value[: index * step].any() if index else Const(0) for index in range(count))
-            was_lost, was_any, was_all = lost, any_set, all_set
-            shifted = Signal.like(value, name=f"shifted{stage}")
-            m.d.comb += shifted.eq(choices[amount])
-            value, lost_here = fit(f"s{stage}", shifted, width)
-            lost, any_set, all_set = (
-                Signal(name=f"{n}{stage}", reset_less=True) for n in ("lost_before", "any_set", "all_set")
-            )
-            m.d.sync += [lost.eq(was_lost), any_set.eq(was_any | some[amount]), all_set.eq(was_all & ones[amount])]
-            lost = lost | lost_here
         negative = delay(m, self.p[-1], 4, "negative")
-        far, bit30, below30 = (delay(m, x, 3, n) for x, n in ((far1, "far"), (bit30, "bit30"), (below30, "below30")))
+        far = self.t[5]
+        # Of the bits below 31, which a shift by 32 drops, gemmlowp and ruy round by the highest.
+        bit30, below30 = Signal(reset_less=True), Signal(reset_less=True)
+        m.d.sync += [bit30.eq(far & self.p[30]), below30.eq(far & self.p[:30].any())]
 
-        # Stage 5: round.
+        # Stages 1 to 4 shift, the largest steps first, and keep the bits that later steps may still bring down.
+        value = Cat(0, self.p).as_signed()
+        lost, any_set, all_set = Const(0), Const(0), Const(1)
+        steps = ((32, 2, far), (8, 4, self.t[3:5]), (2, 4, self.t[1:3]), (1, 2, self.t[0]))
+        for stage, (step, count, amount) in enumerate(steps, 1):
+            amount = delay(m, amount, stage - 1, f"t_{stage}")
+            value, lost_here, any_here, all_here = self._shift(m, stage, value, step, count, amount, kept + step - 1)
+            if stage == 1:
+                any_here, all_here = Const(0), Const(1)  # told apart by bit30 and below30
+            if stage < len(steps):
+                # What a stage loses is summed up while the next one shifts.
+                lost, any_set, all_set = lost | lost_here, any_set | any_here, all_set & all_here
+                held = [Signal(name=f"{name}_{stage}", reset_less=True) for name in ("lost", "any_set", "all_set")]
+                m.d.sync += [register.eq(flag) for register, flag in zip(held, (lost, any_set, all_set), strict=True)]
+                lost, any_set, all_set = held
+            else:
+                lost, any_set, all_set = lost | lost_here, any_set | any_here, all_set & all_here
+        far, bit30, below30 = (
+            delay(m, flag, cycles, name)
+            for flag, cycles, name in ((far, 4, "far"), (bit30, 3, "bit30"), (below30, 3, "below30"))
+        )
+
+        # Stage 5: what to add.
         sticky = any_set | bit30 | below30
-        up = far & ~negative & bit30 & all_set
         addends = {
             Family.half_up: 1,
             Family.half_away: ~(negative & ~sticky),
-            Family.gemmlowp: Mux(up, 2, ~(far & negative & ~bit30 & ~any_set)),
+            Family.gemmlowp: Mux(far & ~negative & bit30 & all_set, 2, ~(far & negative & ~bit30 & ~any_set)),
             Family.ruy: Mux(far & bit30 & all_set, 2, 1),
             Family.floor: 0,
             Family.to_zero: Mux(negative, Mux(sticky, 2, 1), 0),
             Family.half_even: sticky | value[1],
         }
-        addend = Signal(2)
+        addend = Signal(2, reset_less=True)
         with m.Switch(self.family):
             for index, family in enumerate(self._families[1:], 1):
                 with m.Case(index):
-                    m.d.comb += addend.eq(addends[family])
+                    m.d.sync += addend.eq(addends[family])
             with m.Default():
-                m.d.comb += addend.eq(addends[self._families[0]])
+                m.d.sync += addend.eq(addends[self._families[0]])
+
+        # Stage 6: add it.
+        negative, lost, value = (
+            delay(m, x, 1, name) for x, name in ((negative, "sign"), (lost, "lost_all"), (value, "unrounded"))
+        )
         q = Signal.like(self.q, reset_less=True)
         extreme = Mux(negative, -1 << self._bits, 1 << self._bits)
         m.d.sync += q.eq(Mux(lost, extreme, (value + addend) >> 1))
         m.d.comb += self.q.eq(q)
         return m
+
+    @staticmethod
+    def _shift(m, stage, value, step, count, amount, width):
+        """One stage: ``value`` shifted right by ``step * amount`` and cut to ``width`` bits, in the next cycle.
+
+        Returns it with three flags of the same cycle: the cut lost something, a dropped bit was set, all were. They
+        are formed from summaries of ``step`` bits each, so that the amount meets few of them.
+        """
+        shifted = Signal.like(value, name=f"shifted_{stage}")
+        m.d.comb += shifted.eq(Array(value[index * step :].as_signed() for index in range(count))[amount])
+        result = Signal(signed(width), name=f"value_{stage}", reset_less=True)
+        chosen = Signal(range(count), name=f"amount_{stage}", reset_less=True)
+        m.d.sync += [result.eq(shifted), chosen.eq(amount)]
+        lost, any_set, all_set = Const(0), Const(0), Const(1)
+        for group in range(count):
+            upper_end = len(value) if group == count - 1 else width - 1 + (group + 1) * step
+            upper = value[width - 1 + group * step : upper_end]
+            lower = value[group * step : (group + 1) * step]
+            mixed, some, every = (
+                Signal(name=f"{name}_{stage}_{group}", reset_less=True) for name in ("mixed", "some", "every")
+            )
+            m.d.sync += [
+                mixed.eq((upper ^ value[-1].replicate(len(upper))).any() if len(upper) else 0),
+                some.eq(lower.any()),
+                every.eq(lower.all()),
+            ]
+            lost |= mixed & (chosen <= group)
+            if group < count - 1:
+                any_set |= some & (chosen > group)
+                all_set &= every | (chosen <= group)
+        return result, lost, any_set, all_set

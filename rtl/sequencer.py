@@ -37,7 +37,7 @@ class Sequencer(wiring.Component):
 
     Latency
     -------
-    1 cycle, one step a cycle.
+    1 cycle, one step a cycle; a command takes at least 2 cycles, since ``cmd.ready`` is a register.
     """
 
     def __init__(self, config, room):
@@ -63,45 +63,64 @@ class Sequencer(wiring.Component):
         m = Module()
         config = self._config
         command = Signal(command_layout(config), reset_less=True)
+        following = Signal(command_layout(config), reset_less=True)
+        following_valid = Signal()
         active = Signal()
         begin = Signal()
         final = Signal()
         remaining = Signal.like(command.k, reset_less=True)
-
-        wait = Signal(range(max(config.tile_period, 2)))
-        room = Signal(range(self._room + 1), init=self._room)
-        may_end = (wait == 0) & (room >= config.rows)
-        swap_bias, swap_scale = Const(0), Const(0)
-        if config.epilogue is not None:
-            swap_bias, swap_scale = command.swap_bias, command.swap_scale
-            may_end &= (~swap_bias | self.bias_available) & (~swap_scale | self.scale_available)
-
         step = Signal()
         end = Signal()
         emit = Signal()
+
+        # Everything that an ending tile waits for is found out a cycle ahead, so that few gates decide on a step.
+        wait = Signal(range(config.tile_period))
+        room = Signal(range(self._room + 1), init=self._room)
+        swap_bias, swap_scale = Const(0), Const(0)
+        records = Const(1)
+        if config.epilogue is not None:
+            swap_bias, swap_scale = command.swap_bias, command.swap_scale
+            records = (~swap_bias | self.bias_available) & (~swap_scale | self.scale_available)
+        may_end = Signal()
+        m.d.comb += may_end.eq((wait == 0) & (room >= config.rows) & records)
+        with m.If(emit):
+            m.d.sync += wait.eq(config.tile_period - 2)
+        with m.Elif(wait != 0):
+            m.d.sync += wait.eq(wait - 1)
+        m.d.sync += room.eq(room - Mux(emit, command.rows + 1, 0) + self.row_taken)
+
+        # `go`: a command is active, and if this is the step that ends its tile, it may.
+        go = Signal()
         m.d.comb += [
-            step.eq(active & self.a.valid & self.w.valid & (~final | ~command.emit | may_end)),
+            step.eq(go & self.a.valid & self.w.valid),
             end.eq(step & final),
             emit.eq(end & command.emit),
             self.a.ready.eq(step),
             self.w.ready.eq(step),
-            self.cmd.ready.eq(~active | end),
+            self.cmd.ready.eq(~following_valid),
         ]
-        with m.If(step):
-            m.d.sync += [begin.eq(0), remaining.eq(remaining - 1), final.eq(remaining == 1)]
         with m.If(self.cmd.ready):
+            m.d.sync += [following.eq(self.cmd.payload), following_valid.eq(self.cmd.valid)]
+        with m.If(~active | end):
+            with m.If(following_valid):
+                m.d.sync += following_valid.eq(0)
             m.d.sync += [
-                active.eq(self.cmd.valid),
-                command.eq(self.cmd.payload),
+                active.eq(following_valid),
+                command.eq(following),
                 begin.eq(1),
-                remaining.eq(self.cmd.payload.k),
-                final.eq(self.cmd.payload.k == 0),
+                remaining.eq(following.k),
+                final.eq(following.k == 0),
+                go.eq(following_valid & ~((following.k == 0) & following.emit)),
             ]
-        with m.If(emit):
-            m.d.sync += wait.eq(config.tile_period - 1)
-        with m.Elif(wait != 0):
-            m.d.sync += wait.eq(wait - 1)
-        m.d.sync += room.eq(room - Mux(emit, command.rows + 1, 0) + self.row_taken)
+        with m.Elif(step):
+            m.d.sync += [
+                begin.eq(0),
+                remaining.eq(remaining - 1),
+                final.eq(remaining == 1),
+                go.eq((remaining != 1) | ~command.emit | may_end),
+            ]
+        with m.Else():
+            m.d.sync += go.eq(~final | ~command.emit | may_end)
 
         m.d.sync += [
             self.tag.valid.eq(step),
