@@ -1,0 +1,1 @@
+"""Boards: tops, build flows, reports and the host that talks to them."""

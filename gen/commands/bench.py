@@ -1,0 +1,127 @@
+"""``plusb bench``: cycles, utilization and epilogue overhead of matrix products; generation and simulation speed."""
+
+import time
+
+import numpy as np
+
+from ...rtl.config import EngineConfig
+from ...rtl.numeric import Family
+from ...rtl.presets import PRESETS
+from ...sim.layers import open_pair
+from ..gemm import Gemm
+from ..unit import engine_unit
+from .common import CommandError, print_json
+from .terminal import progress_bar, table
+
+__all__ = ["CONFIGS", "PRODUCTS", "SIZES", "add_arguments", "execute", "measure_generation", "measure_products"]
+
+#: Presets that are simulated.
+CONFIGS = ("small", "medium")
+#: M, K and N of the products: small, large, and so short in K that a tile just hides its own epilogue.
+PRODUCTS = ((64, 64, 64), (256, 256, 256), (1024, 8, 64))
+#: Rows (and columns) of the arrays that are generated.
+SIZES = (4, 8, 16, 32)
+
+
+def add_arguments(parser):
+    """Add the command's arguments to its parser."""
+    parser.add_argument("--json", action="store_true", help="print the figures for a script")
+
+
+def execute(arguments):
+    """Measure and print; exit code 1 if a result differs from the golden model."""
+    gemms, generation, simulation = [], [], []
+    with progress_bar(quiet=arguments.json) as show:
+        for name in CONFIGS:
+            show(f"simulating {name}", None)
+            products, speed = measure_products(name)
+            gemms += products
+            simulation.append({"config": name, "cycles_per_second": round(speed)})
+        for size in SIZES:
+            show(f"generating {size}x{size}", None)
+            generation.append(measure_generation(size))
+    if arguments.json:
+        print_json({"gemms": gemms, "generation": generation, "simulation": simulation})
+    else:
+        _print(gemms, generation, simulation)
+    return 0
+
+
+def random_gemm(m, k, n):
+    """A random product with a random epilogue, the same every time: activations int8 (M, K), and the :class:`Gemm`."""
+    random = np.random.default_rng(m * k * n)
+    x = random.integers(-128, 128, (m, k))
+    gemm = Gemm(
+        name=f"{m}x{k}x{n}",
+        op="GEMM",
+        w=random.integers(-128, 128, (k, n)),
+        bias=random.integers(-(2**20), 2**20, n),
+        family=Family.gemmlowp,
+        multiplier=random.integers(2**30, 2**31, n),
+        shift=random.integers(-14, -6, n),
+        zp_out=-3,
+        lo=-120,
+    )
+    return x, gemm
+
+
+def measure_products(name):
+    """Figures of every product on a preset, and the simulated cycles in a second of wall time.
+
+    Raises :class:`CommandError` with code 1 if a result differs from the golden model.
+    """
+    figures, runs = [], []
+    with open_pair(PRESETS[name]) as pair:
+        for m, k, n in PRODUCTS:
+            x, gemm = random_gemm(m, k, n)
+            run = pair.run(gemm, x)
+            if run.mismatches:
+                raise CommandError(f"{run.mismatches} of {run.outputs} outputs of {gemm.name} on {name} are wrong", 1)
+            runs.append(run)
+            figures.append(
+                {
+                    "config": name,
+                    "m": m,
+                    "k": k,
+                    "n": n,
+                    "cycles": run.cycles,
+                    "ideal_cycles": run.ideal_cycles,
+                    "utilization": run.utilization,
+                    "cycles_raw": run.cycles_raw,
+                }
+            )
+    return figures, sum(run.cycles for run in runs) / sum(run.seconds for run in runs)
+
+
+def measure_generation(size):
+    """Seconds in which the Verilog of a square array is generated, and its bytes."""
+    config = EngineConfig(rows=size, cols=size)
+    began = time.perf_counter()
+    unit = engine_unit.__wrapped__(config)  # not from the cache
+    seconds = time.perf_counter() - began
+    return {"rows": size, "cols": size, "seconds": round(seconds, 3), "bytes": len(unit.verilog.encode())}
+
+
+def _print(gemms, generation, simulation):
+    table(
+        ["unit", "M x K x N", "cycles", "ideal", "utilization", "epilogue off", "epilogue costs"],
+        [
+            [
+                item["config"],
+                f"{item['m']} x {item['k']} x {item['n']}",
+                f"{item['cycles']:,}",
+                f"{item['ideal_cycles']:,}",
+                f"{item['utilization']:.3%}",
+                f"{item['cycles_raw']:,}",
+                f"{item['cycles'] - item['cycles_raw']:,}",
+            ]
+            for item in gemms
+        ],
+    )
+    print()
+    table(
+        ["array", "seconds", "Verilog bytes"],
+        [[f"{item['rows']}x{item['cols']}", f"{item['seconds']:.1f}", f"{item['bytes']:,}"] for item in generation],
+    )
+    print()
+    table(["unit", "cycles/s"], [[item["config"], f"{item['cycles_per_second']:,}"] for item in simulation])

@@ -1,0 +1,57 @@
+"""``plusb gen``: Verilog and manifest of a unit."""
+
+import sys
+
+from ...rtl.presets import PRESETS
+from ..files import check_folder, write_files
+from ..manifest import manifest_json
+from ..names import check_module_name
+from ..unit import engine_unit
+from .common import CommandError, add_config, load_config
+
+__all__ = ["add_arguments", "execute"]
+
+
+def add_arguments(parser):
+    """Add the command's arguments to its parser."""
+    add_config(parser)
+    parser.add_argument(
+        "--out",
+        "-o",
+        default=".",
+        metavar="DIR",
+        help="folder to write to, or - for the Verilog on stdout (default: .)",
+    )
+    parser.add_argument("--name", help="of the top module and of the files (default: plusb_<config>)")
+    parser.add_argument("--list-presets", action="store_true", help="list the named configurations and stop")
+
+
+def execute(arguments):
+    """Generate, and say what was written."""
+    if arguments.list_presets:
+        for name, config in PRESETS.items():
+            print(f"{name:<8}{_describe(config)}")
+        return 0
+    short, config = load_config(arguments.config)
+    name = f"plusb_{short}" if arguments.name is None else arguments.name
+    try:
+        check_module_name(name)
+    except ValueError as error:
+        raise CommandError(str(error)) from error
+    to_stdout = arguments.out == "-"
+    if not to_stdout:
+        check_folder(arguments.out)
+    unit = engine_unit(config, name)
+    if to_stdout:
+        sys.stdout.write(unit.verilog)
+        return 0
+    written = write_files(arguments.out, {f"{name}.v": unit.verilog, f"{name}.json": manifest_json(unit)})
+    print(f"{name}: {_describe(config)}, configuration {config.config_hash}")
+    for path, size in written:
+        print(f"wrote {path} ({size:,} bytes)")
+    return 0
+
+
+def _describe(config):
+    lanes = f"{config.lanes} epilogue lane{'s' if config.lanes > 1 else ''}" if config.epilogue else "no epilogue"
+    return f"{config.rows}x{config.cols} {config.activation} x {config.weight}, {lanes}, K up to {config.max_k}"

@@ -1,0 +1,1 @@
+"""Reference benches: cocotb tests that hold generated Verilog against the golden model."""

@@ -1,0 +1,12 @@
+"""The processing element's cocotb bench on generated Verilog."""
+
+import pytest
+from plusb.sim.runner import run_bench
+
+from .bench_configs import CONFIGS
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["one", "small", "row_int4", "tall_uint8"])
+def test_bench(name):
+    run_bench(CONFIGS[name], "pe")
