@@ -6,7 +6,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-__all__ = ["build_once", "cache_root"]
+__all__ = ["build_once", "cache_root", "find_build"]
 
 
 def cache_root():
@@ -32,10 +32,7 @@ def build_once(kind, digest, make):
     -------
     Path
     """
-    recipe = hashlib.sha256(digest.encode())
-    for source in sorted(Path(__file__).parent.glob("*.cpp")) + [Path(__file__).with_name("verilator.py")]:
-        recipe.update(source.read_bytes())
-    folder = cache_root() / f"{kind}-{recipe.hexdigest()[:16]}"
+    folder = _folder(kind, digest)
     if folder.exists():
         return folder
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -49,3 +46,16 @@ def build_once(kind, digest, make):
     finally:
         shutil.rmtree(work, ignore_errors=True)
     return folder
+
+
+def find_build(kind, digest):
+    """The folder of a build, or None if it was not made yet."""
+    folder = _folder(kind, digest)
+    return folder if folder.exists() else None
+
+
+def _folder(kind, digest):
+    recipe = hashlib.sha256(digest.encode())
+    for source in [*sorted(Path(__file__).parent.glob("*.cpp")), Path(__file__).with_name("verilator.py")]:
+        recipe.update(source.read_bytes())
+    return cache_root() / f"{kind}-{recipe.hexdigest()[:16]}"

@@ -52,8 +52,9 @@ def run(arguments, cwd):
         ["verilator", *arguments], cwd=cwd, env=environment(), capture_output=True, text=True, check=False
     )
     if result.returncode:
-        errors = [line for line in result.stderr.splitlines() if "rror" in line] or ["no message"]
-        raise ToolError(f"verilator failed: {errors[0]}")
+        # The first complaint says what is wrong; the last one only that something was.
+        complaints = [line for line in result.stderr.splitlines() if line.startswith("%")] or ["no message"]
+        raise ToolError(f"verilator failed: {complaints[0]}")
     return result.stderr
 
 
@@ -75,17 +76,14 @@ def build_library(folder, sources, top, *, driver, waves):
     trace = ["--trace-vcd"] if waves else []
     flags = ["-CFLAGS", "-fPIC", "-MAKEFLAGS", f"{PRECOMPILED_HEADER} OPT_FAST=-O2"]
     run(
-        ["--cc", "--build", "-j", "2", "-O3", *trace, *flags, *WAIVERS]
-        + ["--top-module", top, "--Mdir", ".", *sources],
+        ["--cc", "--build", "-j", "2", "-O3", *trace, *flags, *WAIVERS, "--top-module", top, "--Mdir", ".", *sources],
         folder,
     )
     include = Path(environment()["VERILATOR_ROOT"]) / "include"
     flags = ["-std=c++17", "-O2", "-shared", "-fPIC", "-DVL_TIME_CONTEXT", *(["-DWAVES"] if waves else [])]
-    _checked(
-        ["g++", *flags, "-I.", f"-I{include}", f"-I{include / 'vltstd'}", str(driver)]
-        + [f"libV{top}.a", "libverilated.a", "-pthread", "-latomic", "-o", "unit.so"],
-        folder,
-    )
+    includes = ["-I.", f"-I{include}", f"-I{include / 'vltstd'}"]
+    libraries = [f"libV{top}.a", "libverilated.a", "-pthread", "-latomic"]
+    _checked(["g++", *flags, *includes, str(driver), *libraries, "-o", "unit.so"], folder)
 
 
 def _checked(command, folder):
