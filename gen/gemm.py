@@ -31,6 +31,14 @@ class Gemm:
         Scale of each channel, for ``Family.float32`` only.
     zp_out, lo, hi : int
         Output zero point and the clamp bounds in the output domain.
+    zw : int array, shape (N,), or None
+        Weight zero points.
+    negative : (multiplier, shift), or float32 array, or None
+        A second scale, used where the sum is negative: of the form of the first.
+    lut : int array, shape (256,), or None
+        Activation table, indexed by the clamped element as an unsigned byte.
+    raw : bool
+        Hand out the sums themselves.
     """
 
     name: str
@@ -44,6 +52,10 @@ class Gemm:
     zp_out: int = 0
     lo: int = -128
     hi: int = 127
+    zw: np.ndarray | None = None
+    negative: tuple | np.ndarray | None = None
+    lut: np.ndarray | None = None
+    raw: bool = False
 
     @property
     def k(self):

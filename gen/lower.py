@@ -5,10 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..rtl.config import EngineConfig
-from ..rtl.formats import bias_fields, command_fields, container_width, scale_fields
+from ..rtl.formats import command_fields
+from ..rtl.numeric import IntType
+from .records import epilogue_words
+from .terms import Terms
 from .words import pack_fields, pack_operands, unpack_elements
 
-__all__ = ["Program", "lower"]
+__all__ = ["Program", "lower", "lower_epilogue"]
 
 
 @dataclass(frozen=True)
@@ -47,14 +50,14 @@ class Program:
 
     def collect(self, octets):
         """The product, int64 (M, N), from the rows' bytes, uint8 (rows, bytes)."""
-        output = self.config.output_type
-        rows = unpack_elements(octets, container_width(output), output.signed)
+        element = self.config.element_type
+        rows = unpack_elements(octets, element.width, element.signed)
         blocks = rows.reshape(-1, self.m, self.config.cols)
         return np.concatenate(list(blocks), axis=1)[:, : self.n]
 
 
-def lower(config, gemm, x):
-    """The program that computes ``gemm`` of ``x``.
+def lower(config, gemm, x, terms=None):
+    """The program that computes ``gemm`` of ``x`` on an engine.
 
     Blocks of C columns follow each other; in each, tiles of R rows. A block's parameters are swapped in by its first
     tile. Rows and columns beyond the product's are fed with zeros and never come out.
@@ -64,6 +67,7 @@ def lower(config, gemm, x):
     config : EngineConfig
     gemm : Gemm
     x : int array, shape (M, K)
+    terms : Terms or None
 
     Returns
     -------
@@ -73,19 +77,10 @@ def lower(config, gemm, x):
     ------
     ValueError
         If the unit cannot compute it: a longer K than it was built for, operands or parameters out of its range, a
-        family that was not built.
+        family or a term that was not built.
     """
-    x = np.asarray(x)
-    w = np.asarray(gemm.w)
-    if x.ndim != 2 or x.shape[1] != gemm.k:
-        raise ValueError(f"x must be of shape (M, {gemm.k}), not {x.shape!r}")
-    if not 1 <= gemm.k <= config.max_k:
-        raise ValueError(f"K must be in 1..{config.max_k} (max_k of the unit), not {gemm.k!r}")
-    for name, values, int_type in (("x", x, config.activation_type), ("w", w, config.weight_type)):
-        if values.size == 0:
-            raise ValueError(f"{name} must not be empty, not of shape {values.shape!r}")
-        if values.min() < int_type.min or values.max() > int_type.max:
-            raise ValueError(f"{name} must be {int_type}, not in {values.min()}..{values.max()}")
+    x, w = np.asarray(x), np.asarray(gemm.w)
+    _check_product(config, gemm, x, w)
     rows, cols = config.rows, config.cols
     m, k, n = x.shape[0], gemm.k, gemm.n
     row_tiles, col_tiles = -(-m // rows), -(-n // cols)
@@ -96,51 +91,88 @@ def lower(config, gemm, x):
     padded_w[:, :n] = w
     a_strips = padded_x.reshape(row_tiles, rows, k).transpose(0, 2, 1)
     w_strips = padded_w.reshape(k, col_tiles, cols).transpose(1, 0, 2)
+    w_words = pack_operands(w_strips, config.weight_type).reshape(col_tiles, 1, k, -1)
     streams = {
         "a": np.tile(pack_operands(a_strips, config.activation_type), (col_tiles, 1)),
-        "w": np.repeat(
-            pack_operands(w_strips, config.weight_type).reshape(col_tiles, 1, k, -1), row_tiles, axis=1
-        ).reshape(col_tiles * row_tiles * k, -1),
+        "w": np.repeat(w_words, row_tiles, axis=1).reshape(col_tiles * row_tiles * k, -1),
     }
+    modes, sides = ({}, {}) if config.epilogue is None else epilogue_words(config, gemm, terms or Terms(), m)
+    tiles = _tiles(config, m, n) | {"k": k - 1, "clear": 1, "emit": 1}
+    streams["cmd"] = pack_fields(command_fields(config), **_known(config, tiles, modes))
+    return Program(config, m, k, n, streams | sides)
 
+
+def lower_epilogue(config, gemm, acc, terms=None, *, row_sums=None):
+    """The program that finishes the accumulators of a product on a stand-alone epilogue.
+
+    Parameters
+    ----------
+    config : EngineConfig
+    gemm : Gemm
+        Its weights serve for their size and, where rows have zero points, their sums.
+    acc : int array, shape (M, N)
+    terms : Terms or None
+    row_sums : int array, shape (M,), or None
+        Sums of the activation rows; needed where the unit has weight zero points.
+
+    Returns
+    -------
+    Program
+
+    Raises
+    ------
+    ValueError
+        As :func:`lower` does.
+    """
+    acc = np.asarray(acc, np.int64)
+    m, n = acc.shape
+    col_tiles = -(-n // config.cols)
+    padded = np.zeros((m, col_tiles * config.cols), np.int64)
+    padded[:, :n] = acc
+    by_block = padded.reshape(m, col_tiles, config.cols).transpose(1, 0, 2)
+    modes, sides = epilogue_words(
+        config, gemm, terms or Terms(), m, row_sums=np.zeros(m, np.int64) if row_sums is None else row_sums
+    )
+    tiles = _tiles(config, m, n)
+    streams = {
+        "cmd": pack_fields(command_fields(config, engine=False), **_known(config, tiles, modes)),
+        "acc": pack_operands(by_block, IntType(config.raw_width, True)),
+    }
+    return Program(config, m, gemm.k, n, streams | sides)
+
+
+def _check_product(config, gemm, x, w):
+    if x.ndim != 2 or x.shape[1] != gemm.k:
+        raise ValueError(f"x must be of shape (M, {gemm.k}), not {x.shape!r}")
+    if not 1 <= gemm.k <= config.max_k:
+        raise ValueError(f"K must be in 1..{config.max_k} (max_k of the unit), not {gemm.k!r}")
+    for name, values, int_type in (("x", x, config.activation_type), ("w", w, config.weight_type)):
+        if values.size == 0:
+            raise ValueError(f"{name} must not be empty, not of shape {values.shape!r}")
+        if values.min() < int_type.min or values.max() > int_type.max:
+            raise ValueError(f"{name} must be {int_type}, not in {values.min()}..{values.max()}")
+
+
+def _tiles(config, m, n):
+    """Command fields that differ from tile to tile: sizes, and that a block's first tile swaps its records in."""
+    row_tiles, col_tiles = -(-m // config.rows), -(-n // config.cols)
+    tile_rows = np.full(row_tiles, config.rows)
+    tile_rows[-1] = m - (row_tiles - 1) * config.rows
+    tile_cols = np.full(col_tiles, config.cols)
+    tile_cols[-1] = n - (col_tiles - 1) * config.cols
     first_of_block = np.tile(np.arange(row_tiles) == 0, col_tiles)
-    tile_rows = np.full(row_tiles, rows)
-    tile_rows[-1] = m - (row_tiles - 1) * rows
-    tile_cols = np.full(col_tiles, cols)
-    tile_cols[-1] = n - (col_tiles - 1) * cols
-    command = {
-        "k": k - 1,
+    return {
         "rows": np.tile(tile_rows - 1, col_tiles),
         "cols": np.repeat(tile_cols - 1, row_tiles),
-        "clear": 1,
-        "emit": 1,
+        "swap_bias": first_of_block,
+        "swap_scale": first_of_block,
     }
-    if config.epilogue is not None:
-        command |= _modes(config, gemm) | {"swap_bias": first_of_block, "swap_scale": first_of_block}
-        streams |= _records(config, gemm, col_tiles * cols)
-    streams["cmd"] = pack_fields(command_fields(config), **command)
-    return Program(config, m, k, n, streams)
 
 
-def _modes(config, gemm):
-    families = config.epilogue.families
-    if gemm.family not in families:
-        raise ValueError(f"family must be one of {', '.join(map(str, families))} (built), not {str(gemm.family)!r}")
-    if gemm.lo > gemm.hi:
-        raise ValueError(f"lo must be at most hi ({gemm.hi}), not {gemm.lo!r}")
-    return {"family": families.index(gemm.family), "zp": gemm.zp_out, "lo": gemm.lo, "hi": gemm.hi}
-
-
-def _records(config, gemm, count):
-    def padded(values):
-        out = np.zeros(count, np.int64)
-        out[: gemm.n] = np.broadcast_to(values, (gemm.n,))
-        return out
-
-    shift = np.asarray(gemm.shift, np.int64)
-    return {
-        "bias": pack_fields(bias_fields(config.epilogue), bias=padded(gemm.bias)),
-        "scale": pack_fields(
-            scale_fields(config.epilogue), multiplier=padded(gemm.multiplier), shift=padded(31 - shift)
-        ),
-    }
+def _known(config, tiles, modes):
+    """The fields that the unit's commands have."""
+    epilogue = config.epilogue
+    absent = {"swap_bias", "swap_scale"} if epilogue is None else set()
+    if epilogue is not None and not epilogue.uses_bias_stream:
+        absent.add("swap_bias")
+    return {name: value for name, value in (tiles | modes).items() if name not in absent}

@@ -4,6 +4,7 @@ from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from .accumulate import MaskedAdder
 from .delay import delay
 
 __all__ = ["PipelinedAdder"]
@@ -22,6 +23,7 @@ class PipelinedAdder(wiring.Component):
     Members
     -------
     a, b : In
+    keep : ``In(1)``, whether ``b`` is added; 1 where it is not connected
     o : ``Out(signed(width))``, :attr:`latency` cycles later
 
     Latency
@@ -33,7 +35,14 @@ class PipelinedAdder(wiring.Component):
         self.latency = -(-width // chunk)
         # Chunks of equal size beat full ones and a rest.
         self._chunk = -(-width // self.latency)
-        super().__init__({"a": In(signed(a_width)), "b": In(signed(b_width)), "o": Out(signed(width))})
+        super().__init__(
+            {
+                "a": In(signed(a_width)),
+                "b": In(signed(b_width)),
+                "keep": In(1, init=1),
+                "o": Out(signed(width)),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -46,10 +55,14 @@ class PipelinedAdder(wiring.Component):
             bits = slice(index * self._chunk, (index + 1) * self._chunk)
             size = len(self.o[bits])
             total = Signal(size + 1, name=f"sum_{index}", reset_less=True)
-            # The carry enters below the least significant bit, so that one carry chain takes it in.
-            m.d.sync += total.eq(
-                (Cat(1, delay(m, a[bits], index, f"a_{index}")) + Cat(carry, delay(m, b[bits], index, f"b_{index}")))[1:]
-            )
+            m.submodules[f"chunk_{index}"] = chunk = MaskedAdder(size)
+            m.d.comb += [
+                chunk.a.eq(delay(m, b[bits], index, f"b_{index}")),
+                chunk.b.eq(delay(m, a[bits], index, f"a_{index}")),
+                chunk.keep.eq(delay(m, self.keep, index, f"keep_{index}")),
+                chunk.carry.eq(carry),
+            ]
+            m.d.sync += total.eq(chunk.o)
             carry = total[-1]
             parts.append(delay(m, total[:-1], self.latency - 1 - index, f"sum_{index}"))
         m.d.comb += self.o.eq(Cat(parts))

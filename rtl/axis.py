@@ -12,10 +12,10 @@ def _padded(bits):
 
 
 class AxisTop(wiring.Component):
-    """Wraps a component of input streams and one output stream of rows.
+    """Wraps a component of input and output streams.
 
-    An input ``x`` becomes ``s_axis_x_tdata``, ``_tvalid``, ``_tready``; the output ``y`` becomes ``m_axis_y_*`` with
-    ``_tkeep`` and ``_tlast``. Data is padded with ignored bits to whole bytes.
+    An input ``x`` becomes ``s_axis_x_tdata``, ``_tvalid``, ``_tready``; an output ``y`` becomes ``m_axis_y_*``, for rows
+    with ``_tkeep`` and ``_tlast``. Data is padded with ignored bits to whole bytes.
 
     Parameters
     ----------
@@ -35,10 +35,11 @@ class AxisTop(wiring.Component):
             else:
                 self.outputs.append(name)
                 prefix, flow, back = f"m_axis_{name}", Out, In
-                elements = payload.members["data"]
-                width = Shape.cast(elements).width
-                members[f"{prefix}_tkeep"] = Out(width // 8)
-                members[f"{prefix}_tlast"] = Out(1)
+                width = Shape.cast(payload).width
+                if _is_row(payload):
+                    width = Shape.cast(payload.members["data"]).width
+                    members[f"{prefix}_tkeep"] = Out(width // 8)
+                    members[f"{prefix}_tlast"] = Out(1)
             members[f"{prefix}_tdata"] = flow(_padded(width))
             members[f"{prefix}_tvalid"] = flow(1)
             members[f"{prefix}_tready"] = back(1)
@@ -53,16 +54,20 @@ class AxisTop(wiring.Component):
             m.d.comb += [Value.cast(port.payload).eq(data), port.valid.eq(valid), ready.eq(port.ready)]
         for name in self.outputs:
             port = getattr(inner, name)
-            row = port.payload
-            data, valid, ready, keep, last = (
-                getattr(self, f"m_axis_{name}_t{part}") for part in ("data", "valid", "ready", "keep", "last")
-            )
-            element_bytes = len(keep) // len(row.keep)
-            m.d.comb += [
-                data.eq(row.data),
-                keep.eq(Cat(bit.replicate(element_bytes) for bit in row.keep)),
-                last.eq(row.last),
-                valid.eq(port.valid),
-                port.ready.eq(ready),
-            ]
+            word = port.payload
+            part = {key: getattr(self, f"m_axis_{name}_t{key}", None) for key in ("data", "valid", "ready", "keep", "last")}
+            m.d.comb += [part["valid"].eq(port.valid), port.ready.eq(part["ready"])]
+            if _is_row(word.shape()):
+                element_bytes = len(part["keep"]) // len(word.keep)
+                m.d.comb += [
+                    part["data"].eq(word.data),
+                    part["keep"].eq(Cat(bit.replicate(element_bytes) for bit in word.keep)),
+                    part["last"].eq(word.last),
+                ]
+            else:
+                m.d.comb += part["data"].eq(word)
         return m
+
+
+def _is_row(payload):
+    return {"data", "keep", "last"} <= set(payload.members)

@@ -19,13 +19,15 @@ class ColumnCollector(wiring.Component):
     Parameters
     ----------
     rows, group, width : int
-        R, G (2 or more) and bits of an accumulator.
+        R, G and bits of an accumulator.
+    spacing : int or None
+        Cycles for each row, 2 or more; G where it is ``None``. Where it is more, the last column is repeated.
 
     Members
     -------
     acc : In, the columns; column c shows row i ``i + c`` cycles after ``start``
     start : ``In(1)``, with row 0 of the first column
-    o : ``Out(signed(width))``, column c of row i ``LATENCY + i*G + c`` cycles after ``start``
+    o : ``Out(signed(width))``, column c of row i ``LATENCY + i*spacing + c`` cycles after ``start``
 
     Latency
     -------
@@ -34,8 +36,8 @@ class ColumnCollector(wiring.Component):
 
     LATENCY = 2
 
-    def __init__(self, rows, group, width):
-        self._rows, self._group = rows, group
+    def __init__(self, rows, group, width, *, spacing=None):
+        self._rows, self._group, self._spacing = rows, group, spacing or group
         super().__init__(
             {"acc": In(data.ArrayLayout(signed(width), group)), "start": In(1), "o": Out(signed(width))}
         )
@@ -45,12 +47,12 @@ class ColumnCollector(wiring.Component):
         rows, group = self._rows, self._group
         start = delay(m, self.start, 1, "start", reset_less=False)
         row = Signal(range(max(rows, 2)))
-        index = Signal(range(group))
+        index = Signal(range(self._spacing))
         read_row = Signal.like(row)
         read_index = Signal.like(index)
         m.d.comb += [read_row.eq(Mux(start, 0, row)), read_index.eq(Mux(start, 0, index))]
         m.d.sync += [index.eq(read_index + 1), row.eq(read_row)]
-        with m.If(read_index == group - 1):
+        with m.If(read_index == self._spacing - 1):
             m.d.sync += [index.eq(0), row.eq(Mux(read_row == rows - 1, 0, read_row + 1))]
         words = []
         for c in range(group):
@@ -72,5 +74,6 @@ class ColumnCollector(wiring.Component):
             with m.If(begin | active):
                 m.d.sync += [following.eq(present + 1), active.eq(present != rows - 1)]
             words.append(read.data)
+        words += words[-1:] * (self._spacing - group)
         m.d.comb += self.o.eq(Array(words)[delay(m, read_index, 1, "selected")])
         return m

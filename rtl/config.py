@@ -7,59 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from .check import check_choice, check_int
+from .epilogue_config import EpilogueConfig
 from .interval import Interval
-from .numeric import Family, IntType, max_safe_k
+from .numeric import IntType, max_safe_k
 
 __all__ = ["EngineConfig", "EpilogueConfig"]
 
-_ACTIVATIONS = ("int8", "uint8", "int4")
-_WEIGHTS = ("int8", "int4")
-_OUTPUTS = ("int8", "uint8", "int4")
-_FIXED_POINT = tuple(family for family in Family if family.is_fixed_point)
-
-
-@dataclass(frozen=True, kw_only=True)
-class EpilogueConfig:
-    """What the bias epilogue of a unit can do; a feature that is off costs no hardware.
-
-    Parameters
-    ----------
-    families : tuple of Family
-        Rounding families to build; a tile's command chooses one of them.
-    output : str
-        Element type of a finished row: ``int8``, ``uint8`` or ``int4``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a field is of the wrong kind or value; the message names it and what is allowed.
-    """
-
-    families: tuple = (Family.gemmlowp, Family.ruy, Family.half_up, Family.half_away)
-    output: str = "int8"
-
-    #: Bits of a stored bias: real models need all 32 (dead channels carry 2**30).
-    BIAS_WIDTH = 32
-    #: Bits of the Q0.31 multiplier.
-    MULTIPLIER_WIDTH = 31
-    #: Bits of the total right shift, 0 to 62.
-    SHIFT_WIDTH = 6
-
-    def __post_init__(self):
-        if isinstance(self.families, str) or not isinstance(self.families, (tuple, list)) or not self.families:
-            raise TypeError(f"families must be a non-empty list of family names, not {self.families!r}")
-        for name in self.families:
-            check_choice("families", name, _FIXED_POINT)
-        families = tuple(Family(name) for name in self.families)
-        if len(set(families)) != len(families):
-            raise ValueError(f"families must name each family once, not {[str(name) for name in families]!r}")
-        object.__setattr__(self, "families", families)
-        check_choice("output", self.output, _OUTPUTS)
-
-    @property
-    def output_type(self):
-        """Element type of a finished row."""
-        return IntType.parse(self.output)
+_ACTIVATIONS = ("int8", "uint8", "int4", "int16")
+_WEIGHTS = ("int8", "int4", "uint8")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,10 +28,12 @@ class EngineConfig:
     lanes : int or None
         Epilogue lanes; must divide ``cols``. ``None`` builds one a column, so that a row is finished every cycle.
     activation, weight : str
-        Operand types: ``int8``, ``uint8`` or ``int4``; ``int8`` or ``int4``.
-    max_k : int
+        Operand types: ``int8``, ``uint8``, ``int4`` or ``int16``; ``int8``, ``uint8`` or ``int4``.
+    max_k : int or None
         Longest dot product of one output, also when it is split over several commands. It sets the accumulator's width.
-        ``None`` takes the largest that is safe in 32 bits.
+        ``None`` takes the largest that is safe.
+    acc_width : int or None
+        Bits of the accumulators; ``None`` derives the fewest that ``max_k`` products need. Fewer are refused.
     epilogue : EpilogueConfig or None
         ``None`` leaves the epilogue out: the unit then delivers raw int32 accumulators.
 
@@ -92,10 +49,8 @@ class EngineConfig:
     activation: str = "int8"
     weight: str = "int8"
     max_k: int | None = None
+    acc_width: int | None = None
     epilogue: EpilogueConfig | None = EpilogueConfig()
-
-    #: Width in which the unit hands out raw accumulators, and which no accumulator may exceed.
-    RAW_WIDTH = 32
 
     def __post_init__(self):
         check_int("rows", self.rows, 1, 64)
@@ -108,21 +63,31 @@ class EngineConfig:
             raise ValueError(f"lanes must divide cols ({self.cols}), so be one of {divisors}, not {self.lanes!r}")
         check_choice("activation", self.activation, _ACTIVATIONS)
         check_choice("weight", self.weight, _WEIGHTS)
-        safe_k = max_safe_k(self.activation_type, self.weight_type, self.RAW_WIDTH)
+        safe_k = min(max_safe_k(self.activation_type, self.weight_type, self.raw_width), 65793)
         if self.max_k is None:
-            object.__setattr__(self, "max_k", min(safe_k, 65793))
-        check_int(
-            "max_k",
-            self.max_k,
-            1,
-            min(safe_k, 65793),
-            why=f"the K that is safe for {self.activation} x {self.weight} in {self.RAW_WIDTH} bits",
-        )
+            object.__setattr__(self, "max_k", safe_k)
+        why = f"the K that is safe for {self.activation} x {self.weight} in {self.raw_width} bits"
+        check_int("max_k", self.max_k, 1, safe_k, why=why)
+        needed = self.acc_range.signed_width
+        if self.acc_width is None:
+            object.__setattr__(self, "acc_width", needed)
+        check_int("acc_width", self.acc_width, needed, self.raw_width, why=self._counterexample())
         if self.epilogue is not None and not isinstance(self.epilogue, EpilogueConfig):
             raise TypeError(f"epilogue must be an EpilogueConfig or None, not {self.epilogue!r}")
 
+    def _counterexample(self):
+        """The operands that need the widest accumulator, in words."""
+        terms = [(x * w, x, w) for x in _ends(self.activation_type) for w in _ends(self.weight_type)]
+        product, x, w = max(terms, key=lambda term: Interval(min(term[0], 0), max(term[0], 0)).times(self.max_k).signed_width)
+        return f"{self.max_k} products of {x} x {w} sum up to {product * self.max_k}"
+
     def replace(self, **changes):
-        """A copy with the given fields changed and everything checked again."""
+        """A copy with the given fields changed and everything checked again.
+
+        Changing what the accumulator's width follows from derives that width anew.
+        """
+        if {"activation", "weight", "max_k"} & set(changes):
+            changes = {"acc_width": None} | changes
         return dataclasses.replace(self, **changes)
 
     @property
@@ -136,9 +101,23 @@ class EngineConfig:
         return IntType.parse(self.weight)
 
     @property
+    def raw_width(self):
+        """Bits of a raw accumulator on the bus, which no accumulator may exceed: 32, or 48 for int16 activations."""
+        return 48 if self.activation == "int16" else 32
+
+    @property
     def output_type(self):
         """Type of an element of a finished row."""
-        return IntType(self.RAW_WIDTH, True) if self.epilogue is None else self.epilogue.output_type
+        return IntType(self.raw_width, True) if self.epilogue is None else self.epilogue.output_type
+
+    @property
+    def element_type(self):
+        """What an element occupies on the bus: the output type in whole bytes, or int32 where sums may be asked for."""
+        if self.epilogue is None:
+            return IntType(32 if self.raw_width == 32 else 64, True)
+        if self.epilogue.raw:
+            return IntType(32, True)
+        return IntType(-(-self.output_type.width // 8) * 8, self.output_type.signed)
 
     @property
     def group(self):
@@ -155,6 +134,17 @@ class EngineConfig:
         """Range of an exact accumulator."""
         return (Interval.of(self.activation_type) * Interval.of(self.weight_type)).times(self.max_k)
 
+    @property
+    def row_sum_range(self):
+        """Range of the sum of an activation row."""
+        return Interval.of(self.activation_type).times(self.max_k)
+
+    @property
+    def column_sum_range(self):
+        """Range of a column's sum of weights less their zero point."""
+        weight = Interval.of(self.weight_type)
+        return (weight + -weight).times(self.max_k)
+
     @cached_property
     def config_hash(self):
         """Sixteen hexadecimal digits that name this configuration in manifests, bitstreams and caches."""
@@ -168,6 +158,7 @@ class EngineConfig:
             values["epilogue"] = "none"
         else:
             values["epilogue"]["families"] = [str(family) for family in self.epilogue.families]
+            values["epilogue"]["bias"] = list(self.epilogue.bias)
         return values
 
     @classmethod
@@ -182,6 +173,10 @@ class EngineConfig:
         else:
             raise TypeError(f'epilogue must be a table or "none", not {epilogue!r}')
         return cls(**_known_fields(cls, values), epilogue=epilogue)
+
+
+def _ends(int_type):
+    return int_type.min, int_type.max
 
 
 def _known_fields(cls, values, prefix=""):

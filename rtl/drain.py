@@ -1,33 +1,12 @@
 """The drain tagger: numbers a tile's finished elements in the order in which an epilogue lane sees them."""
 
 from amaranth import *
-from amaranth.lib import data, wiring
+from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["DrainTagger", "drain_event", "element_tag"]
+from .tags import drain_event, element_tag
 
-
-def drain_event(config):
-    """What is known of a tile when its last products enter the array."""
-    return data.StructLayout(
-        {"valid": 1, "rows": range(max(config.rows, 2)), "swap_bias": 1, "swap_scale": 1},
-    )
-
-
-def element_tag(config):
-    """One element of a lane: ``start`` of a tile, column ``index`` of the lane, in a ``valid`` row, which is the tile's
-    ``last``. ``swap_bias`` and ``swap_scale`` are never set without ``start``."""
-    return data.StructLayout(
-        {
-            "valid": 1,
-            "start": 1,
-            "last": 1,
-            "index": range(max(config.group, 2)),
-            "swap_bias": 1,
-            "swap_scale": 1,
-        }
-    )
-
+__all__ = ["DrainTagger"]
 
 class DrainTagger(wiring.Component):
     """Follows each event with R x G element tags, row by row, G columns of the lane in each.
@@ -67,6 +46,8 @@ class DrainTagger(wiring.Component):
             self.tag.index.eq(index),
             self.tag.swap_bias.eq(start & tile.swap_bias),
             self.tag.swap_scale.eq(start & tile.swap_scale),
+            self.tag.float32.eq(tile.float32),
+            self.tag.use.eq(tile.use),
         ]
         m.d.sync += [start.eq(self.event.valid), index.eq(index + 1)]
         with m.If(index == group - 1):

@@ -1,38 +1,24 @@
-"""Epilogue lanes: accumulators in, finished elements out, one a cycle."""
+"""The epilogue lane: accumulators in, finished elements out, one a cycle."""
 
 from amaranth import *
 from amaranth.lib import data, wiring
+from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from .adder import PipelinedAdder
 from .delay import delay
-from .drain import element_tag
 from .fields import layout, width
-from .formats import bias_fields, container_width, scale_fields
-from .interval import Interval
+from .formats import bias_fields, lut_fields, scale_fields
+from .numeric import Family
 from .parameters import ParameterStore, write_signature
-from .rounding_shift import RoundingShift
-from .wide_multiplier import WideMultiplier
+from .requantize import Requantizer
+from .tags import element_tag, output_mode, round_mode, term_mode
+from .terms import TermSum
 
-__all__ = ["EpilogueLane", "RawLane", "output_mode", "round_mode"]
-
-
-def round_mode(config):
-    """What a tile says about rounding: which of the built families."""
-    return data.StructLayout({"family": range(max(len(config.epilogue.families), 2))})
-
-
-def output_mode(config):
-    """What a tile says about its output: zero point and clamp bounds, where there is an epilogue, and its columns."""
-    cols = {"cols": range(max(config.cols, 2))}
-    if config.epilogue is None:
-        return data.StructLayout(cols)
-    element = Shape(config.output_type.width, config.output_type.signed)
-    return data.StructLayout({"zp": element, "lo": element, "hi": element} | cols)
+__all__ = ["EpilogueLane"]
 
 
 class EpilogueLane(wiring.Component):
-    """``clamp(requantize(acc + bias) + zp)`` for the columns of one lane.
+    """``lut(clamp(requantize(acc + terms) + zp))`` for the columns of one lane.
 
     Nothing wraps: each width is that of the exact range of the value, and saturation happens once, before the zero
     point, at a bound that the zero point cannot bring back into range. Records and modes are not carried through the
@@ -44,134 +30,165 @@ class EpilogueLane(wiring.Component):
     config : EngineConfig
     number : int
         Which lane it is, from 0.
+    acc_range : Interval
+        Of the accumulators.
 
     Members
     -------
     acc, tag : In, an accumulator and its ``element_tag``
-    bias_write, scale_write : In, from the loaders
-    round_mode, output_mode : In, the modes of the tile whose first element is at the stage that reads them
-    round_mode_out, output_mode_out : Out, the modes this lane uses, for the next lane
-    o : Out, the element, :attr:`latency` cycles later
+    row, row_sum, aux_bias, aux_residual, table_write, table_write_en : In, as in ``TermSum``, as far as built
+    bias_write, scale_write : In, from the loaders, as far as built
+    lut_write, lut_write_en : In, a write into the activation table, where it is built
+    term_mode, round_mode, output_mode : In, the modes of the tile whose first element is at the stage that reads them
+    term_mode_out, round_mode_out, output_mode_out : Out, the modes this lane uses, for the next lane
+    o, saturated : Out, the element and whether the clamp changed it, :attr:`latency` cycles later
 
     Latency
     -------
-    :attr:`latency` cycles, one element a cycle. ``round_mode`` is taken :attr:`round_stage` cycles and ``output_mode``
-    :attr:`output_stage` cycles after a tag with ``start``; the last readers of bias and scale records swap
-    :attr:`bias_stage` and :attr:`scale_stage` cycles after it.
+    :attr:`latency` cycles, one element a cycle. A mode is taken :attr:`mode_stages` cycles after a tag with ``start``;
+    the last readers of bias and scale records swap :attr:`release_stages` cycles after it.
     """
 
-    #: Cycles for which an element is in the stages that read the output mode.
+    #: Cycles from the output mode in use to the clamped element.
     MODE_AGE = 3
 
-    def __init__(self, config, number):
+    def __init__(self, config, number, acc_range):
         self._config = config
         self._first = number * config.group
         epilogue, output = config.epilogue, config.output_type
-        acc_range = config.acc_range
-        sum_width = (acc_range + Interval.signed(epilogue.BIAS_WIDTH)).signed_width
-        self._adder = PipelinedAdder(acc_range.signed_width, epilogue.BIAS_WIDTH, sum_width)
-        self._multiplier = WideMultiplier(sum_width, epilogue.MULTIPLIER_WIDTH)
-        self._shift = RoundingShift(sum_width + epilogue.MULTIPLIER_WIDTH, output.width, epilogue.families)
-        self._sum_stage = 1 + self._adder.latency
-        self._product_stage = self._sum_stage + self._multiplier.latency
-        self.bias_stage = 0
-        self.scale_stage = self._product_stage - 1
-        self.round_stage = self._product_stage + RoundingShift.FAMILY_STAGE - 1
-        self.output_stage = self._product_stage + RoundingShift.LATENCY - 1
-        self.latency = self.output_stage + 1 + self.MODE_AGE
-        super().__init__(
-            {
-                "acc": In(signed(acc_range.signed_width)),
-                "tag": In(element_tag(config)),
-                "bias_write": In(write_signature(width(bias_fields(epilogue)), config.cols)),
-                "scale_write": In(write_signature(width(scale_fields(epilogue)), config.cols)),
-                "round_mode": In(round_mode(config)),
-                "round_mode_out": Out(round_mode(config)),
-                "output_mode": In(output_mode(config)),
-                "output_mode_out": Out(output_mode(config)),
-                "o": Out(Shape(container_width(output), output.signed)),
-            }
-        )
+        self._terms = TermSum(config, acc_range)
+        self._requantizer = Requantizer(config, len(self._terms.v))
+        requantizer, start = self._requantizer, self._terms.latency
+        self._multiplier_stage = start + requantizer.multiplier_stage - 1
+        self._shift_stage = start + requantizer.shift_stage - 1
+        self.mode_stages = {
+            "term_mode": 0,
+            "round_mode": start + requantizer.family_stage - 1,
+            "output_mode": start + requantizer.latency - 1,
+        }
+        self.release_stages = {"bias": 0, "scale": self._shift_stage}
+        self._lut_latency = 1 if epilogue.lut_banks else 0
+        self.latency = start + requantizer.latency + self.MODE_AGE + self._lut_latency
+        members = {name: member for name, member in self._terms.signature.members.items() if name in _PASSED_ON}
+        members |= {
+            "tag": In(element_tag(config)),
+            "scale_write": In(write_signature(width(scale_fields(config)), config.cols)),
+            "o": Out(Shape(config.element_type.width, config.element_type.signed)),
+            "saturated": Out(1),
+        }
+        if epilogue.uses_bias_stream:
+            members["bias_write"] = In(write_signature(width(bias_fields(config)), config.cols))
+        for name, shape in (("term_mode", term_mode), ("round_mode", round_mode), ("output_mode", output_mode)):
+            members[name] = In(shape(config))
+            members[f"{name}_out"] = Out(shape(config))
+        if epilogue.lut_banks:
+            members |= {"lut_write": In(layout(lut_fields(config))), "lut_write_en": In(1)}
+        self._output = Shape(output.width, output.signed)
+        super().__init__(members)
 
     def elaborate(self, platform):
         m = Module()
-        config = self._config
-        m.submodules.adder, m.submodules.multiplier, m.submodules.shift = self._adder, self._multiplier, self._shift
-        start = [self.tag.start]
-        for stage in range(1, self.output_stage + 1):
-            start.append(delay(m, start[-1], 1, f"start_{stage}", reset_less=False))
+        terms, requantizer, epilogue = self._terms, self._requantizer, self._config.epilogue
+        m.submodules.terms, m.submodules.requantizer = terms, requantizer
+        modes = {name: self._mode(m, name, stage) for name, stage in self.mode_stages.items()}
+        m.d.comb += [getattr(terms, name).eq(getattr(self, name)) for name in _PASSED_ON if hasattr(terms, name)]
+        m.d.comb += [terms.use.eq(self.tag.use), terms.mode.eq(modes["term_mode"])]
+        if epilogue.uses_bias_stream:
+            record = self._record(m, "bias", bias_fields(self._config), "bias_write", 0)
+            m.d.comb += terms.record.eq(record)
 
-        def store(name, fields, write, swap, stage):
-            """The record of the element that reaches ``stage`` in the next cycle."""
-            store = ParameterStore(width(fields), config.cols, self._first, config.group)
-            m.submodules[name] = store
-            m.d.comb += [
-                store.swap.eq(delay(m, swap, stage, f"{name}_swap", reset_less=False)),
-                store.index.eq(delay(m, self.tag.index, stage, f"{name}_index")),
-            ]
-            wiring.connect(m, wiring.flipped(write), store.write)
-            return data.View(layout(fields), store.o)
-
-        bias = store("bias", bias_fields(config.epilogue), self.bias_write, self.tag.swap_bias, self.bias_stage)
-        m.d.comb += [self._adder.a.eq(delay(m, self.acc, 1, "acc")), self._adder.b.eq(bias.bias)]
-        scale = scale_fields(config.epilogue)
-        early = store("multiplier_store", scale, self.scale_write, self.tag.swap_scale, self._sum_stage - 1)
-        m.d.comb += [self._multiplier.v.eq(self._adder.o), self._multiplier.m.eq(early.multiplier)]
-        late = store("shift_store", scale, self.scale_write, self.tag.swap_scale, self.scale_stage)
-        m.d.comb += [self._shift.p.eq(self._multiplier.p), self._shift.t.eq(late.shift)]
-
-        rounding = Signal(round_mode(config))
-        with m.If(start[self.round_stage]):
-            m.d.sync += rounding.eq(self.round_mode)
-        m.d.comb += [self._shift.family.eq(rounding.family), self.round_mode_out.eq(rounding)]
-
-        output = Signal(output_mode(config))
-        with m.If(start[self.output_stage]):
-            m.d.sync += output.eq(self.output_mode)
-        m.d.comb += self.output_mode_out.eq(output)
-        shifted = Signal.like(self._shift.q + output.zp, reset_less=True)
-        low, high = delay(m, output.lo, 1, "lo"), delay(m, output.hi, 1, "hi")
-        below, above = Signal(reset_less=True), Signal(reset_less=True)
-        clamped = Signal.like(self.o, reset_less=True)
-        m.d.sync += [
-            shifted.eq(self._shift.q + output.zp),
-            below.eq(shifted < low),
-            above.eq(shifted > high),
-            clamped.eq(
-                Mux(below, delay(m, low, 1, "lo2"), Mux(above, delay(m, high, 1, "hi2"), delay(m, shifted, 1, "y")))
-            ),
+        v = terms.v
+        scale = scale_fields(self._config)
+        early = self._record(m, "multiplier", scale, "scale_write", self._multiplier_stage)
+        late = self._record(m, "shift", scale, "scale_write", self._shift_stage)
+        multiplier, shift = early.multiplier, late.shift
+        if epilogue.negative_scale:
+            sign = delay(m, v[-1], requantizer.multiplier_stage, "sign")
+            multiplier = Mux(sign, early.negative_multiplier, multiplier)
+            sign = delay(m, sign, requantizer.shift_stage - requantizer.multiplier_stage, "sign_late")
+            shift = Mux(sign, late.negative_shift, shift)
+        m.d.comb += [
+            requantizer.v.eq(v),
+            requantizer.multiplier.eq(multiplier),
+            requantizer.t.eq(shift),
+            requantizer.family.eq(modes["round_mode"].family),
         ]
-        m.d.comb += self.o.eq(clamped)
+        if Family.float32 in epilogue.families:
+            m.d.comb += requantizer.float32.eq(delay(m, self.tag.float32, terms.latency, "float32"))
+        self._finish(m, modes["output_mode"], v)
         return m
 
+    def _mode(self, m, name, stage):
+        """The tile's mode at a stage, from the cycle after its first element was ``stage`` cycles on its way."""
+        mode = Signal.like(getattr(self, name), name=f"{name}_used")
+        with m.If(delay(m, self.tag.start, stage, f"{name}_start", reset_less=False)):
+            m.d.sync += mode.eq(getattr(self, name))
+        m.d.comb += getattr(self, f"{name}_out").eq(mode)
+        return mode
 
-class RawLane(wiring.Component):
-    """Stands in for a lane where no epilogue is built: the accumulator itself, sign extended.
+    def _record(self, m, name, fields, write, stage):
+        """The record of the element that is ``stage`` cycles on its way, in the next cycle."""
+        swap = self.tag.swap_bias if write == "bias_write" else self.tag.swap_scale
+        store = ParameterStore(width(fields), self._config.cols, self._first, self._config.group)
+        m.submodules[f"{name}_store"] = store
+        m.d.comb += [
+            store.swap.eq(delay(m, swap, stage, f"{name}_swap", reset_less=False)),
+            store.index.eq(delay(m, self.tag.index, stage, f"{name}_index")),
+        ]
+        wiring.connect(m, wiring.flipped(getattr(self, write)), store.write)
+        return data.View(layout(fields), store.o)
 
-    Parameters, members and latency are those of :class:`EpilogueLane` as far as they apply.
-    """
+    def _finish(self, m, mode, v):
+        """Zero point, clamp and table; or the sum itself."""
+        epilogue = self._config.epilogue
+        q = self._requantizer.q
+        y = Signal.like(q + mode.zp, reset_less=True)
+        low, high = delay(m, mode.lo, 1, "lo"), delay(m, mode.hi, 1, "hi")
+        below, above = Signal(reset_less=True), Signal(reset_less=True)
+        clamped = Signal(self._output, reset_less=True)
+        saturated = Signal(reset_less=True)
+        m.d.sync += [
+            y.eq(q + mode.zp),
+            below.eq(y < low),
+            above.eq(y > high),
+            clamped.eq(Mux(below, delay(m, low, 1, "lo_2"), Mux(above, delay(m, high, 1, "hi_2"), delay(m, y, 1, "y_2")))),
+            saturated.eq(below | above),
+        ]
+        element = clamped
+        if epilogue.lut_banks:
+            element = self._look_up(m, mode, clamped)
+            saturated = delay(m, saturated, 1, "saturated")
+        if epilogue.raw:
+            raw_range = self._terms.range
+            int32 = Signal(signed(32), name="raw", reset_less=True)
+            top, bottom = (1 << 31) - 1, -1 << 31
+            if raw_range.signed_width > 32:
+                m.d.sync += int32.eq(Mux(v < bottom, bottom, Mux(v > top, top, v)))
+            else:
+                m.d.sync += int32.eq(v)
+            wait = self._requantizer.latency + self.MODE_AGE + self._lut_latency
+            raw = delay(m, mode.raw, self.MODE_AGE + self._lut_latency, "is_raw")
+            element = Mux(raw, delay(m, int32, wait - 1, "raw"), element)
+            saturated = saturated & ~raw
+        m.d.comb += [self.o.eq(element), self.saturated.eq(saturated)]
 
-    MODE_AGE = EpilogueLane.MODE_AGE
-    output_stage = 0
-    latency = output_stage + 1 + MODE_AGE
+    def _look_up(self, m, mode, clamped):
+        """The entry for an element, one cycle later."""
+        epilogue = self._config.epilogue
+        size = 1 << len(clamped)
+        m.submodules.lut = memory = Memory(shape=self._output, depth=epilogue.lut_banks * size, init=[])
+        write, read = memory.write_port(), memory.read_port()
+        bank = delay(m, mode.lut_bank, self.MODE_AGE, "lut_bank")
+        used = delay(m, mode.use_lut, self.MODE_AGE + 1, "use_lut")
+        m.d.comb += [
+            write.addr.eq(Cat(self.lut_write.address, self.lut_write.bank)),
+            write.data.eq(self.lut_write.value),
+            write.en.eq(self.lut_write_en),
+            read.addr.eq(Cat(clamped, bank)),
+            read.en.eq(1),
+        ]
+        return Mux(used, read.data, delay(m, clamped, 1, "unlooked"))
 
-    def __init__(self, config):
-        self._config = config
-        acc = signed(config.acc_range.signed_width)
-        super().__init__(
-            {
-                "acc": In(acc),
-                "tag": In(element_tag(config)),
-                "output_mode": In(output_mode(config)),
-                "output_mode_out": Out(output_mode(config)),
-                "o": Out(signed(config.RAW_WIDTH)),
-            }
-        )
 
-    def elaborate(self, platform):
-        m = Module()
-        output = Signal(output_mode(self._config))
-        with m.If(self.tag.start):
-            m.d.sync += output.eq(self.output_mode)
-        m.d.comb += [self.output_mode_out.eq(output), self.o.eq(delay(m, self.acc, self.latency, "acc"))]
-        return m
+#: Ports that the lane passes on to its ``TermSum``.
+_PASSED_ON = ("acc", "row", "row_sum", "aux_bias", "aux_residual", "table_write", "table_write_en")

@@ -1,4 +1,4 @@
-"""Accumulator times multiplier: a product wider than one multiplier block."""
+"""Sum times multiplier: a product wider than one multiplier block."""
 
 from amaranth import *
 from amaranth.lib import wiring
@@ -12,18 +12,18 @@ __all__ = ["WideMultiplier"]
 
 
 class WideMultiplier(wiring.Component):
-    """Exact product of a signed value and an unsigned multiplier of up to two limbs each.
+    """Exact product of a signed value and an unsigned multiplier, from multiplier blocks of 18 x 18 bits.
 
-    Both factors are cut at :attr:`LIMB` bits, which with a sign bit fills an 18-bit multiplier block. The product of
-    the two low limbs is shorter than two limbs, so its upper half joins the product of the two high limbs without an
-    adder: two additions are left.
+    Both factors are cut at :attr:`LIMB` bits, which with a sign bit fill a block. Products of limbs that do not overlap
+    lie side by side in one row, so that for two limbs by two limbs, of four products, two additions are left. What lies
+    below the overlap of two rows passes the addition by.
 
     Parameters
     ----------
     v_width : int
-        Bits of the signed value, at most 35.
+        Bits of the signed value, 2 or more.
     m_width : int
-        Bits of the unsigned multiplier, at most 34.
+        Bits of the unsigned multiplier, 1 or more.
 
     Members
     -------
@@ -40,43 +40,80 @@ class WideMultiplier(wiring.Component):
     LIMB = 17
 
     def __init__(self, v_width, m_width):
-        limb = self.LIMB
-        if not limb < v_width <= 2 * limb + 1:
-            raise ValueError(f"v_width must be in {limb + 1}..{2 * limb + 1}, not {v_width!r}")
-        if not 1 <= m_width <= 2 * limb:
-            raise ValueError(f"m_width must be in 1..{2 * limb}, not {m_width!r}")
-        self._v_high = v_width - limb
-        self._m_low, self._m_high = min(m_width, limb), max(0, m_width - limb)
-        width = v_width + m_width
-        self._cross = PipelinedAdder(limb + 1 + self._m_high + 1, self._v_high + self._m_low + 1, v_width + 3)
-        self._final = PipelinedAdder(width - limb, v_width + 3, width - limb)
-        self.latency = Multiplier.LATENCY + self._cross.latency + self._final.latency
-        super().__init__({"v": In(signed(v_width)), "m": In(m_width), "p": Out(signed(width))})
+        super().__init__({"v": In(signed(v_width)), "m": In(m_width), "p": Out(signed(v_width + m_width))})
+        self._rows = self._plan(v_width, m_width)
+        # The lowest row joins last: it is the longest, and the others' sum is short until then.
+        self._order = [*self._rows[1:], self._rows[0]]
+        self._adders = []
+        offset, width = self._extent(self._order[0])
+        for row in self._order[1:]:
+            row_offset, row_width = self._extent(row)
+            low = min(offset, row_offset)
+            top = max(offset + width, row_offset + row_width)
+            shared = min(top + 1, v_width + m_width) - max(offset, row_offset)
+            self._adders.append(PipelinedAdder(shared, shared, shared))
+            offset, width = low, max(offset, row_offset) + shared - low
+        self.latency = Multiplier.LATENCY + sum(adder.latency for adder in self._adders)
+
+    def _extent(self, row):
+        """Offset and width of a row as a signed number."""
+        offset, (last, i, j) = row[0][0], row[-1]
+        signed_top = (i + 1) * self.LIMB >= len(self.v) - 1
+        v_bits = len(self.v) - i * self.LIMB if signed_top else self.LIMB + 1
+        m_bits = min(self.LIMB, len(self.m) - j * self.LIMB)
+        return offset, last - offset + v_bits + m_bits
+
+    @classmethod
+    def _plan(cls, v_width, m_width):
+        """Rows of products ``(offset, v limb, m limb)`` that do not overlap, in the order in which they are added."""
+        limbs = [-(-max(width - sign, 1) // cls.LIMB) for width, sign in ((v_width, 1), (m_width, 0))]
+        products = sorted(((i + j) * cls.LIMB, i, j) for i in range(limbs[0]) for j in range(limbs[1]))
+        rows = []
+        while products:
+            row = [products.pop(0)]
+            # A product of the highest limb of v is signed and reaches up to the top, so nothing can follow it.
+            while row[-1][1] < limbs[0] - 1:
+                end = row[-1][0] + 2 * cls.LIMB
+                following = next((product for product in products if product[0] == end), None)
+                if following is None:
+                    break
+                products.remove(following)
+                row.append(following)
+            rows.append(row)
+        return rows
 
     def elaborate(self, platform):
         m = Module()
-        limb = self.LIMB
-        m.submodules.cross, m.submodules.final = cross, final = self._cross, self._final
-        v_low, v_high = self.v[:limb], self.v[limb:].as_signed()
-        m_low, m_high = self.m[:limb], self.m[limb:]
-
-        def product(name, v, multiplier):
-            m.submodules[name] = unit = Multiplier(len(v) + (not v.shape().signed), len(multiplier) + 1)
-            m.d.comb += [unit.a.eq(v), unit.b.eq(multiplier)]
-            return unit.p
-
-        low_low = product("low_low", v_low, m_low)
-        high_low = product("high_low", v_high, m_low)
-        if self._m_high:
-            m.d.comb += [cross.a.eq(product("low_high", v_low, m_high)), cross.b.eq(high_low)]
-            high_high = product("high_high", v_high, m_high)
-        else:
-            m.d.comb += cross.b.eq(high_low)
-            high_high = Const(0, 1)
-        upper = Signal(signed(len(final.a)))
-        # Both factors of low_low are below 2**limb, so its bits from limb to 2*limb are all that is left of it.
-        m.d.comb += upper.eq(Cat(low_low[limb : 2 * limb], high_high).as_signed())
-        m.d.comb += [final.a.eq(delay(m, upper, cross.latency, "upper")), final.b.eq(cross.o)]
-        lowest = delay(m, low_low[:limb], cross.latency + final.latency, "lowest")
-        m.d.comb += self.p.eq(Cat(lowest, final.o))
+        (total, offset), age = self._row(m, self._order[0]), 0
+        for number, (row, adder) in enumerate(zip(self._order[1:], self._adders, strict=True)):
+            value, row_offset = self._row(m, row)
+            value = delay(m, value, age, f"row_{number}")
+            lower, upper = ((value, row_offset), (total, offset))
+            if row_offset > offset:
+                lower, upper = upper, lower
+            free = upper[1] - lower[1]  # bits of the lower one that nothing is added to
+            m.submodules[f"adder_{number}"] = adder
+            m.d.comb += [adder.a.eq(lower[0][free:].as_signed()), adder.b.eq(upper[0])]
+            total = Cat(delay(m, lower[0][:free], adder.latency, f"free_{number}"), adder.o).as_signed()
+            offset = lower[1]
+            age += adder.latency
+        m.d.comb += self.p.eq(total)
         return m
+
+    def _row(self, m, row):
+        """The products of a row side by side, as one signed number, and its offset."""
+        parts = []
+        for _, i, j in row:
+            v = self.v[i * self.LIMB : (i + 1) * self.LIMB]
+            last = (i + 1) * self.LIMB >= len(self.v) - 1
+            if last:
+                v = self.v[i * self.LIMB :].as_signed()
+            multiplier = self.m[j * self.LIMB : (j + 1) * self.LIMB]
+            m.submodules[f"product_{i}_{j}"] = unit = Multiplier(len(v) + (not last), len(multiplier) + 1)
+            m.d.comb += [unit.a.eq(v), unit.b.eq(multiplier)]
+            parts.append(unit.p)
+        width = self._extent(row)[1]
+        value = Signal(signed(width), name=f"products_{row[0][1]}_{row[0][2]}")
+        whole = [Cat(p, Const(0, 2 * self.LIMB))[: 2 * self.LIMB] for p in parts[:-1]]
+        m.d.comb += value.eq(Cat(*whole, parts[-1]).as_signed())
+        return value, row[0][0]

@@ -1,7 +1,8 @@
 // Burst driver: moves whole streams through a Verilated unit with one call from Python.
 //
 // Built once for each unit with a generated ports.h, which names the model (MODEL) and its input streams
-// (INPUTS(X) expands to X(cmd) X(a) ..., FIRST is the index of the one whose first word starts the count of cycles).
+// (INPUTS(X) expands to X(cmd) X(a) ..., FIRST is the index of the one whose first word starts the count of cycles),
+// and defines STATISTICS where there is a stream of them.
 
 #include <cstdint>
 #include <cstring>
@@ -83,6 +84,10 @@ struct Traffic {
     int64_t out_bytes;       // bytes of a row
     int64_t keep_bytes;      // bytes of a row's TKEEP
     int64_t received;        // rows received so far; in and out
+    uint8_t* statistics;     // words of the tiles' statistics
+    int64_t tiles;           // words of statistics to expect
+    int64_t statistics_bytes;  // bytes of one
+    int64_t counted;         // words of statistics received so far; in and out
     int64_t first;           // cycle of the first operand accepted, or -1; in and out
     int64_t end;             // cycle of the last row received; out
     uint32_t idle;           // chance, of 256, that a source offers nothing new in a cycle
@@ -121,6 +126,9 @@ void plusb_reset(void* handle, uint64_t seed) {
     INPUTS(RELEASE)
 #undef RELEASE
     unit->model->m_axis_out_tready = 0;
+#ifdef STATISTICS
+    unit->model->m_axis_statistics_tready = 0;
+#endif
     unit->settle();
     unit->tick();
     unit->tick();
@@ -133,7 +141,7 @@ int64_t plusb_run(void* handle, Traffic* traffic, int64_t cycles) {
     Unit* unit = static_cast<Unit*>(handle);
     MODEL& model = *unit->model;
     int64_t passed = 0;
-    for (; passed < cycles && traffic->received < traffic->rows; ++passed) {
+    for (; passed < cycles && (traffic->received < traffic->rows || traffic->counted < traffic->tiles); ++passed) {
         int i = 0;
 #define OFFER(name)                                                                         \
     {                                                                                       \
@@ -148,6 +156,9 @@ int64_t plusb_run(void* handle, Traffic* traffic, int64_t cycles) {
         INPUTS(OFFER)
 #undef OFFER
         model.m_axis_out_tready = !unit->happens(traffic->stall);
+#ifdef STATISTICS
+        model.m_axis_statistics_tready = !unit->happens(traffic->stall);
+#endif
         unit->settle();
         i = 0;
 #define TAKE(name)                                                 \
@@ -168,6 +179,12 @@ int64_t plusb_run(void* handle, Traffic* traffic, int64_t cycles) {
             traffic->last[row] = model.m_axis_out_tlast;
             traffic->end = unit->cycle;
         }
+#ifdef STATISTICS
+        if (model.m_axis_statistics_tvalid && model.m_axis_statistics_tready) {
+            uint8_t* word = traffic->statistics + traffic->counted++ * traffic->statistics_bytes;
+            std::memcpy(word, &model.m_axis_statistics_tdata, traffic->statistics_bytes);
+        }
+#endif
         unit->tick();
     }
     return passed;

@@ -30,6 +30,10 @@ class _Traffic(ctypes.Structure):
         ("out_bytes", ctypes.c_int64),
         ("keep_bytes", ctypes.c_int64),
         ("received", ctypes.c_int64),
+        ("statistics", ctypes.c_void_p),
+        ("tiles", ctypes.c_int64),
+        ("statistics_bytes", ctypes.c_int64),
+        ("counted", ctypes.c_int64),
         ("first", ctypes.c_int64),
         ("end", ctypes.c_int64),
         ("idle", ctypes.c_uint32),
@@ -49,12 +53,15 @@ class BurstResult:
         TLAST of each row.
     cycles : int
         From the cycle that took the first operand to the one that gave the last row, both included.
+    statistics : uint8 array, shape (tiles, bytes)
+        Words of the tiles' statistics; no tiles where the unit has none.
     """
 
     data: np.ndarray
     keep: np.ndarray
     last: np.ndarray
     cycles: int
+    statistics: np.ndarray
 
 
 class BurstUnit:
@@ -108,6 +115,7 @@ class BurstUnit:
         data = np.zeros((program.rows, self._unit.out_bytes), np.uint8)
         keep = np.zeros((program.rows, -(-self._unit.keep_bits // 8)), np.uint8)
         last = np.zeros(program.rows, np.uint8)
+        statistics = np.zeros(self._statistics_shape(program), np.uint8)
         traffic = _Traffic(
             words=(ctypes.c_void_p * len(words))(*(stream.ctypes.data for stream in words)),
             beats=beats.ctypes.data,
@@ -117,6 +125,9 @@ class BurstUnit:
             keep=keep.ctypes.data,
             last=last.ctypes.data,
             rows=program.rows,
+            statistics=statistics.ctypes.data,
+            tiles=len(statistics),
+            statistics_bytes=statistics.shape[1],
             out_bytes=data.shape[1],
             keep_bytes=keep.shape[1],
             first=-1,
@@ -124,22 +135,28 @@ class BurstUnit:
             stall=stall,
         )
         passed = 0
-        while traffic.received < program.rows:
-            before = traffic.received, tuple(sent)
+        while traffic.received < program.rows or traffic.counted < len(statistics):
+            before = traffic.received, traffic.counted, tuple(sent)
             passed += self._library.plusb_run(self._handle, ctypes.byref(traffic), _CHUNK)
-            if (traffic.received, tuple(sent)) == before:
+            if (traffic.received, traffic.counted, tuple(sent)) == before:
                 raise RuntimeError(f"the unit stopped after {traffic.received} of {program.rows} rows")
             if progress is not None:
                 progress(traffic.received, passed)
-        return BurstResult(data, keep, last, traffic.end - traffic.first + 1)
+        return BurstResult(data, keep, last, traffic.end - traffic.first + 1, statistics)
+
+    def _statistics_shape(self, program):
+        if "statistics" not in self._unit.outputs:
+            return 0, 0
+        return len(program.streams["cmd"]), self._unit.ports["m_axis_statistics_tdata"][1] // 8
 
 
 def _compile(unit, folder, waves):
     (folder / f"{unit.name}.v").write_text(unit.verilog, encoding="utf-8")
+    statistics = "#define STATISTICS\n" if "statistics" in unit.outputs else ""
     inputs = " ".join(f"X({name})" for name in unit.inputs)
     (folder / "ports.h").write_text(
         f'#include "V{unit.name}.h"\n#define MODEL V{unit.name}\n#define INPUTS(X) {inputs}\n'
-        f"#define FIRST {unit.inputs.index('a')}\n",
+        f"#define FIRST {unit.inputs.index('a' if 'a' in unit.inputs else 'acc')}\n{statistics}",
         encoding="utf-8",
     )
     verilator.build_library(
@@ -148,16 +165,18 @@ def _compile(unit, folder, waves):
 
 
 @contextmanager
-def open_unit(config, *, waves=None):
+def open_unit(config, *, make=engine_unit, waves=None):
     """A context with a :class:`BurstUnit` of a configuration; it is built the first time.
 
     Parameters
     ----------
     config : EngineConfig
+    make : callable
+        Which unit of the configuration: ``engine_unit`` or ``epilogue_unit``.
     waves : Path or None
         VCD file to write.
     """
-    unit = engine_unit(config)
+    unit = make(config)
     traced = waves is not None
     folder = build_once("burst-waves" if traced else "burst", unit.digest, lambda path: _compile(unit, path, traced))
     simulated = BurstUnit(ctypes.CDLL(str(folder / "unit.so")), unit, waves)
