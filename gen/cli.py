@@ -13,10 +13,12 @@ __all__ = ["COMMANDS", "main"]
 #: A module is imported only when its command is called, so that no command waits for, or needs, what another uses.
 COMMANDS = {
     "gen": ("plusb.gen.commands.generate", "write the Verilog of a unit and its manifest"),
-    "run": ("plusb.gen.commands.run", "run a network on the simulated unit and compare every layer"),
+    "run": ("plusb.gen.commands.run", "run a network on the simulated unit, or a board, and compare every layer"),
+    "conform": ("plusb.gen.commands.conform", "compare installed runtimes with golden model and hardware"),
     "bench": ("plusb.gen.commands.bench", "measure cycles, utilization, generation and simulation speed"),
     "passes": ("plusb.gen.commands.passes", "tell what would fold into a model's weights and biases, and why"),
     "study": ("plusb.gen.commands.study", "measure what a choice costs in accuracy"),
+    "fpga": ("plusb.gen.commands.fpga", "list boards, build bitstreams, emulate and test boards"),
     "doctor": ("plusb.gen.commands.doctor", "tell what is installed and what is missing"),
 }
 

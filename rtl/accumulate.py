@@ -16,24 +16,33 @@ class MaskedAdder(wiring.Component):
     ----------
     width : int
         Bits of ``a`` and ``b``.
+    carry_in, carry_out : bool
+        Whether there is a carry input, else 0, and whether the sum has one bit more than ``a`` and ``b``.
 
     Members
     -------
     a, b : ``In(width)``
-    keep, carry : ``In(1)``
-    o : ``Out(width + 1)``, with the carry out as its highest bit
+    keep : ``In(1)``
+    carry : ``In(1)``, where there is one
+    o : ``Out(width + carry_out)``
     """
 
-    def __init__(self, width):
-        super().__init__({"a": In(width), "b": In(width), "keep": In(1), "carry": In(1), "o": Out(width + 1)})
+    def __init__(self, width, *, carry_in=True, carry_out=True):
+        members = {"a": In(width), "b": In(width), "keep": In(1), "o": Out(width + carry_out)}
+        if carry_in:
+            members["carry"] = In(1)
+        super().__init__(members)
+        self._carry_in = carry_in
 
     def elaborate(self, platform):
         m = Module()
         if platform is Target.ecp5:
             self._ecp5_chain(m)
         else:
+            kept = Mux(self.keep, self.a, 0)
             # The carry enters below the least significant bit, so that one carry chain takes it in.
-            m.d.comb += self.o.eq((Cat(1, Mux(self.keep, self.a, 0)) + Cat(self.carry, self.b))[1:])
+            total = (Cat(1, kept) + Cat(self.carry, self.b))[1:] if self._carry_in else kept + self.b
+            m.d.comb += self.o.eq(total)
         return m
 
     def _ecp5_chain(self, m):
@@ -41,13 +50,16 @@ class MaskedAdder(wiring.Component):
 
         A cell's table gives the sum's bit without carry; where that is 0, the low four entries, a function of A and B
         alone, give the carry. With C = keep, D = 1 and the carry equal to B the table is 0x6C (``(A & C) ^ B``) over
-        0xC (``B``). The first pair adds 1 to the carry input, which turns it into a carry.
+        0xC (``B``). Adding 1 to the carry input turns it into a carry.
         """
         ones = Const(1)
-        pad = len(self.o) % 2
-        a = Cat(self.carry, self.a, Const(0, 1 + pad))
-        b = Cat(Const(1, 1), self.b, Const(0, 1 + pad))
-        keep = Cat(Const(1, 1), self.keep.replicate(len(a) - 1))
+        width = len(self.o)
+        a, b, keep = Signal(width), Signal(width), self.keep.replicate(width)
+        m.d.comb += [a.eq(self.a), b.eq(self.b)]
+        if self._carry_in:
+            a, b, keep = Cat(self.carry, a), Cat(Const(1, 1), b), Cat(Const(1, 1), keep)
+        if len(a) % 2:
+            a, b, keep = (Cat(bits, Const(0, 1)) for bits in (a, b, keep))
         total = Signal(len(a))
         carries = Signal(len(a) // 2)
         for pair in range(len(a) // 2):
@@ -71,4 +83,4 @@ class MaskedAdder(wiring.Component):
                 o_S1=total[high],
                 o_COUT=carries[pair],
             )
-        m.d.comb += self.o.eq(total[1:])
+        m.d.comb += self.o.eq(total[1:] if self._carry_in else total)

@@ -49,21 +49,23 @@ class PipelinedAdder(wiring.Component):
         a = Signal.like(self.o)
         b = Signal.like(self.o)
         m.d.comb += [a.eq(self.a), b.eq(self.b)]
-        carry = Const(0, 1)
+        carry = None
         parts = []
         for index in range(self.latency):
             bits = slice(index * self._chunk, (index + 1) * self._chunk)
-            size = len(self.o[bits])
-            total = Signal(size + 1, name=f"sum_{index}", reset_less=True)
-            m.submodules[f"chunk_{index}"] = chunk = MaskedAdder(size)
+            size, is_last = len(self.o[bits]), index == self.latency - 1
+            chunk = MaskedAdder(size, carry_in=index > 0, carry_out=not is_last)
+            m.submodules[f"chunk_{index}"] = chunk
+            total = Signal.like(chunk.o, name=f"sum_{index}", reset_less=True)
             m.d.comb += [
                 chunk.a.eq(delay(m, b[bits], index, f"b_{index}")),
                 chunk.b.eq(delay(m, a[bits], index, f"a_{index}")),
                 chunk.keep.eq(delay(m, self.keep, index, f"keep_{index}")),
-                chunk.carry.eq(carry),
             ]
+            if index:
+                m.d.comb += chunk.carry.eq(carry)
             m.d.sync += total.eq(chunk.o)
             carry = total[-1]
-            parts.append(delay(m, total[:-1], self.latency - 1 - index, f"sum_{index}"))
+            parts.append(delay(m, total[:size], self.latency - 1 - index, f"sum_{index}"))
         m.d.comb += self.o.eq(Cat(parts))
         return m

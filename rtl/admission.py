@@ -45,7 +45,7 @@ class Admission(wiring.Component):
     end : ``In(1)``, it ends
     row_taken, statistics_taken : ``In(1)``, a row or a tile's statistics have left the output buffers
     bias_available, scale_available : In; bias_claim, scale_claim : Out
-    table_ready, lut_ready : In; table_claim, lut_claim : Out
+    table_ready, lut_ready : In; table_claim, table_free, lut_claim, lut_free : Out
     row_count, aux_count : In; row_claim, aux_claim : Out
     may_end : ``Out(1)``, combinational; what it says of this cycle holds in the next, unless a tile ends in this one
     """
@@ -66,7 +66,7 @@ class Admission(wiring.Component):
         for name in self._records:
             members |= {f"{name}_available": In(1), f"{name}_claim": Out(1)}
         for name, banks in self._banks.items():
-            members |= {f"{name}_ready": In(banks), f"{name}_claim": Out(banks)}
+            members |= {f"{name}_ready": In(banks), f"{name}_claim": Out(banks), f"{name}_free": Out(banks)}
         for name in self._feeds:
             members |= {f"{name}_count": In(range(feed_depth + 1)), f"{name}_claim": Out(range(config.rows + 1))}
         super().__init__(members)
@@ -100,6 +100,7 @@ class Admission(wiring.Component):
             m.d.comb += [
                 wanted.eq(Mux(used, Const(1) << bank, 0)),
                 getattr(self, f"{name}_claim").eq(Mux(self.end, wanted, 0)),
+                getattr(self, f"{name}_free").eq(Mux(self.end & command[f"free_{name}"], wanted, 0)),
             ]
             conditions.append((wanted & ~getattr(self, f"{name}_ready")) == 0)
         for name in self._feeds:

@@ -28,19 +28,18 @@ class AxisTop(wiring.Component):
         self.inputs, self.outputs = [], []
         for name, member in inner.signature.members.items():
             payload = member.signature.members["payload"].shape
+            is_row = member.flow is Out and _is_row(payload)
+            width = Shape.cast(payload.members["data"] if is_row else payload).width
             if member.flow is In:
                 self.inputs.append(name)
                 prefix, flow, back = f"s_axis_{name}", In, Out
-                width = Shape.cast(payload).width
             else:
                 self.outputs.append(name)
                 prefix, flow, back = f"m_axis_{name}", Out, In
-                width = Shape.cast(payload).width
-                if _is_row(payload):
-                    width = Shape.cast(payload.members["data"]).width
-                    members[f"{prefix}_tkeep"] = Out(width // 8)
-                    members[f"{prefix}_tlast"] = Out(1)
             members[f"{prefix}_tdata"] = flow(_padded(width))
+            if is_row:
+                members[f"{prefix}_tkeep"] = Out(width // 8)
+                members[f"{prefix}_tlast"] = Out(1)
             members[f"{prefix}_tvalid"] = flow(1)
             members[f"{prefix}_tready"] = back(1)
         super().__init__(members)
@@ -55,7 +54,8 @@ class AxisTop(wiring.Component):
         for name in self.outputs:
             port = getattr(inner, name)
             word = port.payload
-            part = {key: getattr(self, f"m_axis_{name}_t{key}", None) for key in ("data", "valid", "ready", "keep", "last")}
+            keys = ("data", "valid", "ready", "keep", "last")
+            part = {key: getattr(self, f"m_axis_{name}_t{key}", None) for key in keys}
             m.d.comb += [part["valid"].eq(port.valid), port.ready.eq(part["ready"])]
             if _is_row(word.shape()):
                 element_bytes = len(part["keep"]) // len(word.keep)

@@ -13,16 +13,9 @@ from .parameters import ParameterLoader
 from .raw_lane import RawLane
 from .row_feed import RowFeed
 from .table_guard import TableGuard
-from .tags import element_tag, output_mode, round_mode, term_mode
+from .tags import element_tag, modes
 
-__all__ = ["EpilogueRow", "modes", "side_streams"]
-
-
-def modes(config):
-    """The modes of a tile by name, as far as there are stages that read them."""
-    if config.epilogue is None:
-        return {"output_mode": output_mode(config)}
-    return {"term_mode": term_mode(config), "round_mode": round_mode(config), "output_mode": output_mode(config)}
+__all__ = ["EpilogueRow", "side_streams"]
 
 
 def side_streams(config, *, engine=True):
@@ -69,7 +62,7 @@ class EpilogueRow(wiring.Component):
     row_sum : In, of the first lane's row; where there are weight zero points and an array
     bias, scale, row, aux, table, lut : In, the streams of :func:`side_streams`
     bias_available, scale_available : ``Out(1)``; bias_claim, scale_claim : ``In(1)``
-    table_ready, lut_ready : Out; table_claim, lut_claim : In; a bit for each bank
+    table_ready, lut_ready : Out; table_claim, table_free, lut_claim, lut_free : In; a bit for each bank
     row_count, aux_count : Out, rows of these streams that no tile has claimed; row_claim, aux_claim : In, rows claimed
     push : ``In(1)``, the modes of a tile are given, once a tile and in order
     term_mode, round_mode, output_mode : In, with ``push``
@@ -106,7 +99,8 @@ class EpilogueRow(wiring.Component):
         members |= {name: In(stream.Signature(shape)) for name, shape in self._streams.items()}
         self._guards = self._table_guards()
         for name, guard in self._guards.items():
-            members |= {f"{name}_ready": Out(guard.ready.shape()), f"{name}_claim": In(guard.claim.shape())}
+            members[f"{name}_ready"] = Out(guard.ready.shape())
+            members |= {f"{name}_{part}": In(guard.claim.shape()) for part in ("claim", "free")}
         for name in ("bias", "scale"):
             if name in self._streams:
                 members |= {f"{name}_available": Out(1), f"{name}_claim": In(1)}
@@ -186,6 +180,7 @@ class EpilogueRow(wiring.Component):
         m.d.comb += [
             getattr(self, f"{name}_ready").eq(guard.ready),
             guard.claim.eq(getattr(self, f"{name}_claim")),
+            guard.free.eq(getattr(self, f"{name}_free")),
             guard.release.eq(release),
         ]
         for lane in self._lanes:

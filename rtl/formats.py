@@ -69,9 +69,12 @@ def _mode_fields(config):
     yield Field("zp", output.width, output.signed, doc="output zero point, added after rounding")
     yield Field("lo", output.width, output.signed, doc="lower clamp bound, at most hi")
     yield Field("hi", output.width, output.signed, doc="upper clamp bound")
+    if "relative" in epilogue.bias:
+        yield Field("free_table", 1, doc="the last tile to use the relative table as it is: it may be written again")
     if epilogue.lut_banks:
         yield Field("use_lut", 1, doc="look the clamped element up")
         yield Field("lut_bank", _bits(epilogue.lut_banks - 1), doc="in this bank")
+        yield Field("free_lut", 1, doc="the last tile to use this bank as it is: it may be written again")
     if epilogue.raw:
         yield Field("raw", 1, doc="hand out the sum itself, saturated to int32, instead of the element")
 

@@ -11,7 +11,7 @@ from .formats import bias_fields, lut_fields, scale_fields
 from .numeric import Family
 from .parameters import ParameterStore, write_signature
 from .requantize import Requantizer
-from .tags import element_tag, output_mode, round_mode, term_mode
+from .tags import element_tag, modes
 from .terms import TermSum
 
 __all__ = ["EpilogueLane"]
@@ -50,7 +50,7 @@ class EpilogueLane(wiring.Component):
     """
 
     #: Cycles from the output mode in use to the clamped element.
-    MODE_AGE = 3
+    MODE_AGE = 4
 
     def __init__(self, config, number, acc_range):
         self._config = config
@@ -78,9 +78,9 @@ class EpilogueLane(wiring.Component):
         }
         if epilogue.uses_bias_stream:
             members["bias_write"] = In(write_signature(width(bias_fields(config)), config.cols))
-        for name, shape in (("term_mode", term_mode), ("round_mode", round_mode), ("output_mode", output_mode)):
-            members[name] = In(shape(config))
-            members[f"{name}_out"] = Out(shape(config))
+        for name, shape in modes(config).items():
+            members[name] = In(shape)
+            members[f"{name}_out"] = Out(shape)
         if epilogue.lut_banks:
             members |= {"lut_write": In(layout(lut_fields(config))), "lut_write_en": In(1)}
         self._output = Shape(output.width, output.signed)
@@ -90,9 +90,11 @@ class EpilogueLane(wiring.Component):
         m = Module()
         terms, requantizer, epilogue = self._terms, self._requantizer, self._config.epilogue
         m.submodules.terms, m.submodules.requantizer = terms, requantizer
-        modes = {name: self._mode(m, name, stage) for name, stage in self.mode_stages.items()}
+        used = {name: self._mode(m, name, self.mode_stages[name]) for name in modes(self._config)}
         m.d.comb += [getattr(terms, name).eq(getattr(self, name)) for name in _PASSED_ON if hasattr(terms, name)]
-        m.d.comb += [terms.use.eq(self.tag.use), terms.mode.eq(modes["term_mode"])]
+        m.d.comb += terms.use.eq(self.tag.use)
+        if "term_mode" in used:
+            m.d.comb += terms.mode.eq(used["term_mode"])
         if epilogue.uses_bias_stream:
             record = self._record(m, "bias", bias_fields(self._config), "bias_write", 0)
             m.d.comb += terms.record.eq(record)
@@ -111,11 +113,11 @@ class EpilogueLane(wiring.Component):
             requantizer.v.eq(v),
             requantizer.multiplier.eq(multiplier),
             requantizer.t.eq(shift),
-            requantizer.family.eq(modes["round_mode"].family),
+            requantizer.family.eq(used["round_mode"].family),
         ]
         if Family.float32 in epilogue.families:
             m.d.comb += requantizer.float32.eq(delay(m, self.tag.float32, terms.latency, "float32"))
-        self._finish(m, modes["output_mode"], v)
+        self._finish(m, used["output_mode"], v)
         return m
 
     def _mode(self, m, name, stage):
@@ -143,17 +145,19 @@ class EpilogueLane(wiring.Component):
         epilogue = self._config.epilogue
         q = self._requantizer.q
         y = Signal.like(q + mode.zp, reset_less=True)
+        m.d.sync += y.eq(q + mode.zp)
         low, high = delay(m, mode.lo, 1, "lo"), delay(m, mode.hi, 1, "hi")
         below, above = Signal(reset_less=True), Signal(reset_less=True)
+        # The sign of a difference ends a carry chain; a comparison would have to leave it.
+        m.d.sync += [below.eq((y - low)[-1]), above.eq((high - y)[-1])]
+        far_below = delay(m, self._requantizer.below, 2, "far_below")
+        far_above = delay(m, self._requantizer.above, 2, "far_above")
+        use_low, use_high = Signal(reset_less=True), Signal(reset_less=True)
+        m.d.sync += [use_low.eq(far_below | (below & ~far_above)), use_high.eq(far_above | (above & ~far_below))]
+        low, high, y = delay(m, low, 2, "lo_late"), delay(m, high, 2, "hi_late"), delay(m, y, 2, "y_late")
         clamped = Signal(self._output, reset_less=True)
         saturated = Signal(reset_less=True)
-        m.d.sync += [
-            y.eq(q + mode.zp),
-            below.eq(y < low),
-            above.eq(y > high),
-            clamped.eq(Mux(below, delay(m, low, 1, "lo_2"), Mux(above, delay(m, high, 1, "hi_2"), delay(m, y, 1, "y_2")))),
-            saturated.eq(below | above),
-        ]
+        m.d.sync += [clamped.eq(Mux(use_low, low, Mux(use_high, high, y))), saturated.eq(use_low | use_high)]
         element = clamped
         if epilogue.lut_banks:
             element = self._look_up(m, mode, clamped)

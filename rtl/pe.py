@@ -73,7 +73,7 @@ class ProcessingElement(wiring.Component):
 
         low = Signal(self.low_width, reset_less=True)
         carry = Signal(reset_less=True)
-        m.submodules.low_adder = low_adder = MaskedAdder(len(low))
+        m.submodules.low_adder = low_adder = MaskedAdder(len(low), carry_in=False)
         m.d.comb += [
             low_adder.a.eq(low),
             low_adder.b.eq(product[: self.low_width]),
@@ -85,7 +85,7 @@ class ProcessingElement(wiring.Component):
 
         high = Signal(self._acc_width - self.low_width, reset_less=True)
         addend = Signal.like(high, reset_less=True)
-        m.submodules.high_adder = high_adder = MaskedAdder(len(high))
+        m.submodules.high_adder = high_adder = MaskedAdder(len(high), carry_out=False)
         m.d.sync += addend.eq(product[self.low_width :])
         m.d.comb += [
             high_adder.a.eq(high),

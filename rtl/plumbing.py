@@ -3,9 +3,9 @@
 from amaranth import *
 from amaranth.lib import wiring
 
-from .epilogue import modes
 from .row_buffer import RowBuffer
 from .statistics import TileStatistics
+from .tags import modes
 
 __all__ = ["connect_admission", "connect_modes", "connect_output"]
 
@@ -15,7 +15,7 @@ def connect_admission(m, admission, epilogue):
     for name in admission.signature.members:
         if name.endswith(("_available", "_count", "_ready")):
             m.d.comb += getattr(admission, name).eq(getattr(epilogue, name))
-        elif name.endswith("_claim"):
+        elif name.endswith(("_claim", "_free")):
             m.d.comb += getattr(epilogue, name).eq(getattr(admission, name))
 
 

@@ -1,6 +1,7 @@
 """Named configurations."""
 
-from .config import EngineConfig
+from .config import EngineConfig, EpilogueConfig
+from .numeric import Family
 
 __all__ = ["PRESETS"]
 
@@ -10,4 +11,6 @@ PRESETS = {
     "small": EngineConfig(rows=4, cols=4),
     "medium": EngineConfig(rows=8, cols=8),
     "large": EngineConfig(rows=16, cols=16),
+    # Exact with every runtime that is known.
+    "conform": EngineConfig(rows=4, cols=4, epilogue=EpilogueConfig(families=tuple(Family))),
 }

@@ -5,7 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from .delay import delay
-from .tags import element_tag, output_mode
+from .tags import element_tag, modes
 
 __all__ = ["RawLane"]
 
@@ -22,7 +22,7 @@ class RawLane(wiring.Component):
         Of the accumulators.
     """
 
-    MODE_AGE = 3
+    MODE_AGE = 4
     latency = 1 + MODE_AGE
 
     def __init__(self, config, acc_range):
@@ -31,8 +31,8 @@ class RawLane(wiring.Component):
             {
                 "acc": In(signed(acc_range.signed_width)),
                 "tag": In(element_tag(config)),
-                "output_mode": In(output_mode(config)),
-                "output_mode_out": Out(output_mode(config)),
+                "output_mode": In(modes(config)["output_mode"]),
+                "output_mode_out": Out(modes(config)["output_mode"]),
                 "o": Out(signed(config.element_type.width)),
                 "saturated": Out(1),
             }

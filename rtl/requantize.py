@@ -14,7 +14,7 @@ __all__ = ["Requantizer"]
 
 
 class Requantizer(wiring.Component):
-    """``(v*m + R) >> t`` by the family of the tile, saturated.
+    """``(v*m + R) >> t`` by the family of the tile.
 
     ``float32`` is the same with the sum and the product each rounded to 24 significant bits, ties to even, and the
     shift too: a float32 scale is its significand m and a shift.
@@ -31,7 +31,7 @@ class Requantizer(wiring.Component):
     multiplier : In, with the cycle :attr:`multiplier_stage`
     t : In, with the cycle :attr:`shift_stage`
     family : In, with the cycle :attr:`family_stage`
-    q : Out, :attr:`latency` cycles after ``v``
+    q, below, above : Out, as those of :class:`RoundingShift`, :attr:`latency` cycles after ``v``
 
     Latency
     -------
@@ -65,6 +65,8 @@ class Requantizer(wiring.Component):
             "t": In(epilogue.SHIFT_WIDTH),
             "family": In(self._shift.family.shape()),
             "q": Out(self._shift.q.shape()),
+            "below": Out(1),
+            "above": Out(1),
         }
         if self._floats:
             members["float32"] = In(1)
@@ -97,5 +99,7 @@ class Requantizer(wiring.Component):
             self._shift.t.eq(self.t),
             self._shift.family.eq(self.family),
             self.q.eq(self._shift.q),
+            self.below.eq(self._shift.below),
+            self.above.eq(self._shift.above),
         ]
         return m

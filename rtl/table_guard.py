@@ -12,8 +12,9 @@ __all__ = ["TableGuard"]
 class TableGuard(wiring.Component):
     """Passes writes on and tells which banks are complete.
 
-    A bank is complete once its last address has been written, until its first address is written again. Writes to a
-    bank wait while tiles that claimed it are on their way.
+    A bank is complete once its last address has been written, until a tile has claimed it for the last time and is
+    through. While it is complete, writes to it wait; while it is not, tiles do. So the streams of commands and writes
+    need no other order, and a bank can be loaded while tiles use another.
 
     Parameters
     ----------
@@ -29,7 +30,8 @@ class TableGuard(wiring.Component):
     i : In, stream of writes
     word, valid : Out, the write, for the tables
     ready : ``Out(banks)``, complete banks
-    claim, release : ``In(banks)``, a tile that uses the bank is on its way; it is through
+    claim, free : ``In(banks)``, a tile that uses the bank is on its way; it is the last one (only with ``claim``)
+    release : ``In(banks)``, a tile that uses the bank is through
 
     Latency
     -------
@@ -45,6 +47,7 @@ class TableGuard(wiring.Component):
                 "valid": Out(1),
                 "ready": Out(banks),
                 "claim": In(banks),
+                "free": In(banks),
                 "release": In(banks),
             }
         )
@@ -54,26 +57,23 @@ class TableGuard(wiring.Component):
         word = Signal.like(self.word, name="held_word", reset_less=True)
         valid = Signal(name="held_valid")
         accepted = Signal()
-        bank = word_bank = Const(0)
-        if self._banks > 1:
-            bank, word_bank = self.i.payload.bank, word.bank
-        free = Signal(self._banks)
+        complete, leaving = Signal(self._banks), Signal(self._banks)
+        bank = self.i.payload.bank if self._banks > 1 else Const(0)
         m.d.comb += [
-            self.i.ready.eq(free.bit_select(bank, 1)),
+            self.i.ready.eq(~complete.bit_select(bank, 1)),
             accepted.eq(self.i.ready & self.i.valid),
             self.word.eq(word),
             self.valid.eq(valid),
+            self.ready.eq(complete & ~leaving),
         ]
         m.d.sync += [word.eq(self.i.payload), valid.eq(accepted)]
-        complete = Signal(self._banks)
-        m.d.comb += self.ready.eq(complete)
         for index in range(self._banks):
             users = Signal(range(self._tiles + 1), name=f"users_{index}")
             m.d.sync += users.eq(users + self.claim[index] - self.release[index])
-            m.d.comb += free[index].eq((users == 0) & ~self.claim[index])
-            # A bank whose first word is on its way must not be claimed any more.
-            with m.If(accepted & (bank == index) & (self.i.payload.address == 0)):
-                m.d.sync += complete[index].eq(0)
-            with m.Elif(valid & (word_bank == index) & (word.address == self._depth - 1)):
+            with m.If(self.free[index]):
+                m.d.sync += leaving[index].eq(1)
+            with m.Elif(leaving[index] & (users == 0)):
+                m.d.sync += [leaving[index].eq(0), complete[index].eq(0)]
+            with m.If(accepted & (bank == index) & (self.i.payload.address == self._depth - 1)):
                 m.d.sync += complete[index].eq(1)
         return m

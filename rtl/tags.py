@@ -6,7 +6,7 @@ from amaranth.lib import data
 from .formats import command_layout, term_names
 from .numeric import Family
 
-__all__ = ["drain_event", "element_tag", "event_of", "output_mode", "round_mode", "term_mode", "use_layout"]
+__all__ = ["drain_event", "element_tag", "event_of", "modes", "use_layout"]
 
 
 def use_layout(config):
@@ -48,16 +48,16 @@ def _part_of_command(config, names):
     return data.StructLayout({name: members[name] for name in names if name in members})
 
 
-def term_mode(config):
-    """What a tile says about the terms it adds."""
-    return _part_of_command(config, ("scalar", "bias_shift", "residual_zp", "residual_multiplier"))
+def modes(config):
+    """Layouts of what a tile says to one stage of each lane, by mode.
 
-
-def round_mode(config):
-    """What a tile says about rounding: which of the built families."""
-    return _part_of_command(config, ("family",))
-
-
-def output_mode(config):
-    """What a tile says about its output, and its number of columns."""
-    return _part_of_command(config, ("zp", "lo", "hi", "use_lut", "lut_bank", "raw", "cols"))
+    ``term_mode`` concerns the terms that are added, ``round_mode`` the rounding, ``output_mode`` the element and the
+    number of columns. A mode of no bits is left out.
+    """
+    parts = {
+        "term_mode": ("scalar", "bias_shift", "residual_zp", "residual_multiplier"),
+        "round_mode": ("family",),
+        "output_mode": ("zp", "lo", "hi", "use_lut", "lut_bank", "raw", "cols"),
+    }
+    layouts = {name: _part_of_command(config, names) for name, names in parts.items()}
+    return {name: layout for name, layout in layouts.items() if layout.members}

@@ -11,7 +11,7 @@ from .fields import layout
 from .formats import bias_fields, row_fields, table_fields
 from .interval import Interval
 from .multiplier import Multiplier
-from .tags import term_mode, use_layout
+from .tags import modes, use_layout
 
 __all__ = ["TermSum"]
 
@@ -29,7 +29,7 @@ class TermSum(wiring.Component):
     -------
     acc, use : In, the accumulator and which terms its tile uses
     row, row_sum, aux_bias, aux_residual : In, what belongs to its row and element, as far as built; with ``acc``
-    record, mode : In, the column's record and the tile's ``term_mode``; one cycle after ``acc``
+    record, mode : In, the column's record and the tile's ``term_mode``, as far as built; one cycle after ``acc``
     table_write : In, ``{address, value}`` and ``table_write_en``; only with the ``relative`` form
     v : ``Out(signed(range.signed_width))``, :attr:`latency` cycles after ``acc``
 
@@ -75,10 +75,12 @@ class TermSum(wiring.Component):
         members = {
             "acc": In(signed(acc_range.signed_width)),
             "use": In(use_layout(config)),
-            "record": In(layout(bias_fields(config))),
-            "mode": In(term_mode(config)),
             "v": Out(signed(self.range.signed_width)),
         }
+        if epilogue.uses_bias_stream:
+            members["record"] = In(layout(bias_fields(config)))
+        if "term_mode" in modes(config):
+            members["mode"] = In(modes(config)["term_mode"])
         if epilogue.uses_row_stream:
             members["row"] = In(layout(row_fields(config)))
         if epilogue.weight_zero_point:

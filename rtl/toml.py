@@ -22,7 +22,7 @@ def dumps(config):
 
 
 def loads(text):
-    """The configuration in a TOML text. Raises ``ValueError`` or ``TypeError`` with one line that says what is wrong."""
+    """The configuration in a TOML text; one that is wrong raises ``ValueError`` or ``TypeError`` of one line."""
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -56,7 +56,7 @@ def load(name):
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ValueError(f"cannot read {name}: {error}") from error
-    if not path.stem.isidentifier():
+    if not (path.stem.isidentifier() and path.stem.isascii()):
         raise ValueError(f"the name of {name} must be usable in Verilog: letters, digits and underscores only")
     try:
         return path.stem, loads(text)

@@ -32,7 +32,9 @@ def shifted(p, t, family, *, p_width, bits, families=FAMILIES):
     """Results of the component for lists of products, shifts and families."""
     unit = RoundingShift(p_width, bits, families)
     index = [0] * RoundingShift.FAMILY_STAGE + [families.index(name) for name in family]
-    (got,) = play(unit, {"p": p, "t": t, "family": index}, ["q"], extra=4)
+    q, below, above = play(unit, {"p": p, "t": t, "family": index}, ["q", "below", "above"], extra=4)
+    limit = 1 << bits
+    got = [-limit if low else limit if high else result for result, low, high in zip(q, below, above, strict=True)]
     want = [max(-1 << bits, min(1 << bits, contract(*case))) for case in zip(p, t, family, strict=True)]
     return want, got
 
