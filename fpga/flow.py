@@ -8,8 +8,10 @@ import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..rtl.target import Target
 from . import report
 from .clocking import solve_for
+from .pairing import HIDE, REVEAL, STUB, STUB_FILE, pair_multipliers
 from .tools import FIRST_CALL, FlowError, find_tool
 
 __all__ = ["FlowError", "build", "prepare", "synthesize"]
@@ -42,7 +44,7 @@ class _Runner:
     """Runs the tools in one folder, since the WebAssembly ones see no other."""
 
     def __init__(self, directory, progress):
-        self._directory = directory
+        self.directory = directory
         self._progress = progress
         self.tools = []
         self.seconds = {}
@@ -52,12 +54,21 @@ class _Runner:
         tool = find_tool(name)
         self.tools.append(str(tool))
         self._progress(step, str(tool))
-        (self._directory / product).unlink(missing_ok=True)
-        log = self._directory / f"{step}.log"
+        (self.directory / product).unlink(missing_ok=True)
+        log = self.directory / f"{step}.log"
         begin = time.monotonic()
-        with open(log, "w") as file, subprocess.Popen(
-                [tool.program, *arguments], cwd=self._directory, text=True, errors="replace",
-                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+        with (
+            open(log, "w", buffering=1) as file,
+            subprocess.Popen(
+                [tool.program, *arguments],
+                cwd=self.directory,
+                text=True,
+                errors="replace",
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+            ) as process,
+        ):
             try:
                 for line in process.stdout:
                     file.write(line)
@@ -67,7 +78,7 @@ class _Runner:
                 raise
         self.seconds[step] = round(time.monotonic() - begin, 1)
         # WebAssembly programs may end without a word or a code: only the product counts.
-        if process.returncode or not (self._directory / product).exists():
+        if process.returncode or not (self.directory / product).exists():
             text = log.read_text()
             raise FlowError(explain(text) or f"{tool} wrote no {product}: {_reason(text)} (log: {log})")
 
@@ -114,17 +125,30 @@ def _free_collisions(rtlil):
     modules = re.split(r"(?m)^(?=module )", rtlil)
     return "".join(
         re.sub(r"(\\COLLISION_X_MASK (\d+))'0+\n", lambda found: f"{found[1]}'{'1' * int(found[2])}\n", module)
-        if "\\no_rw_check 1" in module else module for module in modules)
+        if "\\no_rw_check 1" in module
+        else module
+        for module in modules
+    )
 
 
 def _synthesize(board, runner, name):
     family = _FAMILIES[board.device.family]
     # With public names, Yosys' ABC pass aborts on arrays of identical modules (Yosys issue 4349). That of the clocking
     # stays, for the sake of the clocks' names in the reports.
-    script = (f"read_rtlil {name}.il; select -set named */c:clocking; rename -hide @named %n; "
-              f"{family.synth} {' '.join(board.device.synth)} -top {name} -json {name}.json; "
-              f"tee -q -o {name}.stat stat -json")
+    keeps = board.target is Target.ice40
+    if keeps:
+        (runner.directory / STUB_FILE).write_text(STUB)
+    script = (
+        f"read_rtlil {name}.il; select -set named */c:clocking; rename -hide @named %n; {HIDE if keeps else ''}"
+        f"{family.synth} {' '.join(board.device.synth)} -top {name}; {REVEAL if keeps else ''}"
+        f"write_json {name}.json; tee -q -o {name}.stat stat -json"
+    )
     runner.run("synthesis", "yosys", ["-p", script], f"{name}.json")
+    if keeps:
+        path = runner.directory / f"{name}.json"
+        netlist = json.loads(path.read_text())
+        if pair_multipliers(netlist):
+            path.write_text(json.dumps(netlist))
 
 
 def synthesize(board, top, directory, *, name="plusb", progress=_silent):
@@ -180,31 +204,73 @@ def build(board, top, directory, *, freq_mhz=None, seed=1, name="plusb", allow_s
         "ecp5": ("--lpf", pins, "--textcfg", placed),
         "gowin": ("--vopt", f"cst={pins}", "--write", placed),
     }[board.device.family]
-    runner.run("placement", family.nextpnr, [
-        *board.device.nextpnr, *board.package, *files, "--json", f"{name}.json", "--freq", f"{freq:g}",
-        "--seed", str(seed), "--timing-allow-fail", "--report", f"{name}.report", "--placed-svg", svg,
-    ], placed, lambda log: report.explain_overflow(board.device, log))
+    runner.run(
+        "placement",
+        family.nextpnr,
+        [
+            *board.device.nextpnr,
+            *board.package,
+            *files,
+            "--json",
+            f"{name}.json",
+            "--freq",
+            f"{freq:g}",
+            "--seed",
+            str(seed),
+            "--timing-allow-fail",
+            "--report",
+            f"{name}.report",
+            "--placed-svg",
+            svg,
+        ],
+        placed,
+        lambda log: report.explain_overflow(board.device, log),
+    )
     figures = json.loads((directory / f"{name}.report").read_text())
     clocks = report.read_clocks(figures, {"crystal": board.clock_mhz, "engine": freq})
     if not allow_slow:
         _check_clocks(clocks, seed)
 
-    runner.run("packing", family.pack, {
-        "ice40": (placed, bitstream),
-        "ecp5": (*board.pack_options, "--input", placed, "--bit", bitstream),
-        "gowin": ("-d", board.device.nextpnr[-1].removeprefix("family="), *board.pack_options, "-o", bitstream, placed),
-    }[board.device.family], bitstream)
+    runner.run(
+        "packing",
+        family.pack,
+        {
+            "ice40": (placed, bitstream),
+            "ecp5": (*board.pack_options, "--input", placed, "--bit", bitstream),
+            "gowin": (
+                "-d",
+                board.device.nextpnr[-1].removeprefix("family="),
+                *board.pack_options,
+                "-o",
+                bitstream,
+                placed,
+            ),
+        }[board.device.family],
+        bitstream,
+    )
     utilization = report.read_utilization(figures)
     cells = report.read_stat(directory / f"{name}.stat")
     return report.BuildResult(
-        board=board.name, top=name, seed=seed, freq_mhz=freq, utilization=utilization, cells=cells, clocks=clocks,
-        tools=tuple(runner.tools), seconds=runner.seconds, bitstream=directory / bitstream, placed_svg=directory / svg,
-        **report.figures(board.device.family, utilization, cells))
+        board=board.name,
+        top=name,
+        seed=seed,
+        freq_mhz=freq,
+        utilization=utilization,
+        cells=cells,
+        clocks=clocks,
+        tools=tuple(runner.tools),
+        seconds=runner.seconds,
+        bitstream=directory / bitstream,
+        placed_svg=directory / svg,
+        **report.figures(board.device.family, utilization, cells),
+    )
 
 
 def _check_clocks(clocks, seed):
     slow = {name: clock for name, clock in clocks.items() if not clock.is_met}
     if slow:
         name, clock = min(slow.items(), key=lambda item: item[1].achieved / item[1].wanted)
-        raise FlowError(f"the {name} clock reaches {clock.achieved:.1f} MHz, not {clock.wanted:.1f} MHz: "
-                        f"try --freq {int(clock.achieved)} or a seed other than {seed}")
+        raise FlowError(
+            f"the {name} clock reaches {clock.achieved:.1f} MHz, not {clock.wanted:.1f} MHz: "
+            f"try --freq {int(clock.achieved)} or a seed other than {seed}"
+        )

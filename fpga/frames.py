@@ -214,8 +214,11 @@ class Identity:
 
     def pack(self):
         """Payload of the identification."""
-        parts = [self._FIXED.pack(self.MAGIC, *self.version, self.config_hash, self.clock_hz, self.depth, self.output,
-                                  len(self.inputs))]
+        parts = [
+            self._FIXED.pack(
+                self.MAGIC, *self.version, self.config_hash, self.clock_hz, self.depth, self.output, len(self.inputs)
+            )
+        ]
         for name, width in self.inputs.items():
             parts += (self._INPUT.pack(width, len(name)), name.encode("ascii"))
         return b"".join(parts)
@@ -233,8 +236,14 @@ class Identity:
                 raise foreign
             width, length = cls._INPUT.unpack_from(payload, at)
             at += cls._INPUT.size + length
-            inputs[payload[at - length:at].decode("ascii", "replace")] = width
+            inputs[payload[at - length : at].decode("ascii", "replace")] = width
         if at != len(payload):
             raise foreign
-        return cls(version=tuple(version), config_hash=config_hash, clock_hz=clock_hz, depth=depth, inputs=inputs,
-                   output=output)
+        return cls(
+            version=tuple(version),
+            config_hash=config_hash,
+            clock_hz=clock_hz,
+            depth=depth,
+            inputs=inputs,
+            output=output,
+        )

@@ -4,8 +4,14 @@ import random
 import struct
 import time
 
+import numpy as np
+
+from ..gen.gemm import Gemm
+from ..gen.lower import lower
+from ..rtl.numeric import Family
 from .frames import LOOP, Identity, Kind, Status, request
 from .link import BoardError, Link
+from .words import bytes_of
 
 __all__ = ["Board", "BoardError"]
 
@@ -22,8 +28,10 @@ class Board:
         Such as ``/dev/ttyUSB1`` or ``COM4``.
     baud : int
         As the bitstream was built for.
+    config : EngineConfig or None
+        The configuration the board must have; needed for :meth:`run` and :meth:`gemm`.
     config_hash : bytes or None
-        The configuration the board must have.
+        Instead of ``config``: only its hash.
     timeout : float
         Seconds without an answer, or without progress, after which to retry, or to give up.
     retries : int
@@ -44,9 +52,12 @@ class Board:
         If there is no such port, no board answers, or it has another configuration.
     """
 
-    def __init__(self, port, baud=1_000_000, *, config_hash=None, timeout=1.0, retries=20, frame=1024):
+    def __init__(self, port, baud=1_000_000, *, config=None, config_hash=None, timeout=1.0, retries=20, frame=1024):
         self._link = Link(port, baud, timeout=timeout, retries=retries, frame=frame)
         self._timeout = timeout
+        self._config = config
+        if config is not None:
+            config_hash = bytes.fromhex(config.config_hash)
         self._sent, self._taken = [], []  # by number of the stream
         self._received = bytearray()
         self.counters = self._link.counters
@@ -56,7 +67,8 @@ class Board:
             if config_hash is not None and self.identity.config_hash != config_hash:
                 raise BoardError(
                     f"the board on {port} holds configuration {self.identity.config_hash.hex()}, "
-                    f"not {config_hash.hex()}: build and load the bitstream of this configuration")
+                    f"not {config_hash.hex()}: build and load the bitstream of this configuration"
+                )
         except BaseException:
             self.close()
             raise
@@ -79,8 +91,10 @@ class Board:
         try:
             self.identity = self._identity(self._link.exchange(Kind.hello))
         except TimeoutError:
-            raise BoardError(f"no plusb board answers on {self._link}: check the port, the bit rate, and that the "
-                             "bitstream is loaded") from None
+            raise BoardError(
+                f"no plusb board answers on {self._link}: check the port, the bit rate, and that the "
+                "bitstream is loaded"
+            ) from None
         self._sent = [0] * len(self.identity.streams)
         self._taken = [0] * len(self.identity.streams)
 
@@ -102,7 +116,70 @@ class Board:
         """The next ``count`` bytes of output; waits for them."""
         return self.transfer({}, count)
 
-    def transfer(self, writes, count=0):
+    def run(self, gemm, x, terms=None, *, progress=None):
+        """Compute ``gemm`` of ``x`` on the board.
+
+        Parameters
+        ----------
+        gemm : Gemm
+        x : int array, shape (M, K)
+        terms : Terms or None
+        progress : callable or None
+            Called now and then with the share of the output that has arrived, 0 to 1.
+
+        Returns
+        -------
+        int64 array, shape (M, N)
+
+        Raises
+        ------
+        ValueError
+            If the board's configuration cannot compute it; see :func:`plusb.gen.lower.lower`.
+        BoardError
+            If the board cannot be reached any more, or stands still.
+        """
+        if self._config is None:
+            raise ValueError("config must be given to the board for it to run a product, not None")
+        program = lower(self._config, gemm, x, terms)
+        size = bytes_of(self.identity.output)
+        data = self.transfer(
+            {name: words.tobytes() for name, words in program.streams.items()}, program.rows * size, progress=progress
+        )
+        rows = np.frombuffer(data, np.uint8).reshape(program.rows, size)
+        element = self._config.element_type.width
+        # Keep and last, which a row ends with, are known from the sizes.
+        return program.collect(rows[:, : -(-self._config.cols * element // 8)])
+
+    def gemm(self, x, w, bias=None, *, multiplier=None, shift=None, family=Family.gemmlowp, **options):
+        """``clamp(requantize(x @ w + bias) + zp_out)`` on the board.
+
+        Parameters
+        ----------
+        x : int array, shape (M, K)
+        w : int array, shape (K, N)
+        bias : int array, shape (N,), or None
+            Effective bias, the activation zero point folded in; None for zeros.
+        multiplier, shift : int arrays, shape (N,), or ints
+            Q0.31 multiplier and TFLite shift.
+        family : Family
+        options : dict
+            Further fields of :class:`~plusb.gen.gemm.Gemm`, such as ``zp_out``, ``lo`` and ``hi``.
+
+        Returns
+        -------
+        int64 array, shape (M, N)
+        """
+        w = np.asarray(w)
+        if w.ndim != 2:
+            raise ValueError(f"w must be of shape (K, N), not {w.shape!r}")
+        columns = {"bias": 0 if bias is None else bias, "multiplier": multiplier, "shift": shift}
+        whole = {
+            name: None if value is None else np.broadcast_to(np.asarray(value, np.int64), w.shape[1])
+            for name, value in columns.items()
+        }
+        return self.run(Gemm(name="gemm", op="gemm", w=w, family=Family(family), **whole, **options), x)
+
+    def transfer(self, writes, count=0, *, progress=None):
         """Send into several streams at once, each as far as the board has room, and read ``count`` bytes of output.
 
         Parameters
@@ -110,6 +187,8 @@ class Board:
         writes : dict of str to bytes
             By name of the stream, as the identification has it.
         count : int
+        progress : callable or None
+            Called now and then with the share of the output that has arrived, 0 to 1.
 
         Returns
         -------
@@ -125,15 +204,17 @@ class Board:
             if name not in streams:
                 raise ValueError(f"stream must be one of {', '.join(streams)}, not {name!r}")
         rest = {streams.index(name): memoryview(bytes(data)) for name, data in writes.items()}
-        progress = time.monotonic()
+        moved = time.monotonic()
         while any(rest.values()) or len(self._received) < count:
             segments = self._segments(rest)
             got = len(self._received)
             taken = self._taken
             self._data(segments)
             if segments or len(self._received) > got or self._taken != taken:
-                progress = time.monotonic()
-            elif time.monotonic() - progress > self._timeout:
+                moved = time.monotonic()
+                if progress is not None:
+                    progress(min(1, len(self._received) / max(1, count)))
+            elif time.monotonic() - moved > self._timeout:
                 left = [f"{len(data)} bytes of {streams[number]}" for number, data in rest.items() if data]
                 if len(self._received) < count:
                     left.append(f"{count - len(self._received)} of {count} bytes of output")
@@ -191,4 +272,4 @@ class Board:
         for number, data in segments:
             self._sent[number] += len(data)
         self.status |= Status(status & 0xFF) & ~Status.more
-        self._received += payload[prefix.size:]
+        self._received += payload[prefix.size :]

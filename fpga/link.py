@@ -151,11 +151,13 @@ class Link:
             return "the board received damaged frames (bad CRC)" if nak is Nak.crc else "frames broke off on their way"
         if kind is not Kind.data or frame.seq != self._seq:
             return None  # the echo of an earlier session
-        raise BoardError({
-            Nak.sequence: "the session ended: the board was reset, or another program took it over",
-            Nak.overrun: "the board ran out of buffer space",
-            Nak.malformed: "the board does not understand the request: it speaks another version of the protocol",
-        }[nak])
+        raise BoardError(
+            {
+                Nak.sequence: "the session ended: the board was reset, or another program took it over",
+                Nak.overrun: "the board ran out of buffer space",
+                Nak.malformed: "the board does not understand the request: it speaks another version of the protocol",
+            }[nak]
+        )
 
     def _write(self, data):
         try:

@@ -65,8 +65,13 @@ class Ice40Pll:
     def parameters(self):
         """Parameters of the primitive."""
         filter_range = next(i for i, top in enumerate(self._FILTERS, 1) if self.pfd <= top)
-        return {"FEEDBACK_PATH": "SIMPLE", "DIVR": self.divr, "DIVF": self.divf, "DIVQ": self.divq,
-                "FILTER_RANGE": filter_range}
+        return {
+            "FEEDBACK_PATH": "SIMPLE",
+            "DIVR": self.divr,
+            "DIVF": self.divf,
+            "DIVQ": self.divq,
+            "FILTER_RANGE": filter_range,
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,12 +104,20 @@ class Ecp5Pll:
             for product in range(1, int(cls.VCO[1] / pfd) + 1):
                 if not _between(pfd * product, cls.VCO):
                     continue
-                splits = (n for n in range(1, 129) if product % n == 0 and product // n <= 80
-                          and _between(pfd * product / n, cls.CLOCK_OUT))
+                splits = (
+                    n
+                    for n in range(1, 129)
+                    if product % n == 0 and product // n <= 80 and _between(pfd * product / n, cls.CLOCK_OUT)
+                )
                 if loop_div := next(splits, 0):
                     for out_div in range(1, 129):
-                        yield cls(in_div=in_div, fb_div=product // loop_div, loop_div=loop_div, out_div=out_div,
-                                  clock_in=clock_in)
+                        yield cls(
+                            in_div=in_div,
+                            fb_div=product // loop_div,
+                            loop_div=loop_div,
+                            out_div=out_div,
+                            clock_in=clock_in,
+                        )
 
     @property
     def pfd(self):
@@ -124,10 +137,19 @@ class Ecp5Pll:
     @property
     def parameters(self):
         """Parameters of the primitive; phases as an undelayed output has them."""
-        return {"FEEDBK_PATH": "CLKOP", "CLKI_DIV": self.in_div, "CLKFB_DIV": self.fb_div,
-                "CLKOP_ENABLE": "ENABLED", "CLKOP_DIV": self.loop_div, "CLKOP_CPHASE": self.loop_div - 1,
-                "CLKOP_FPHASE": 0, "CLKOS_ENABLE": "ENABLED", "CLKOS_DIV": self.out_div,
-                "CLKOS_CPHASE": self.out_div - 1, "CLKOS_FPHASE": 0}
+        return {
+            "FEEDBK_PATH": "CLKOP",
+            "CLKI_DIV": self.in_div,
+            "CLKFB_DIV": self.fb_div,
+            "CLKOP_ENABLE": "ENABLED",
+            "CLKOP_DIV": self.loop_div,
+            "CLKOP_CPHASE": self.loop_div - 1,
+            "CLKOP_FPHASE": 0,
+            "CLKOS_ENABLE": "ENABLED",
+            "CLKOS_DIV": self.out_div,
+            "CLKOS_CPHASE": self.out_div - 1,
+            "CLKOS_FPHASE": 0,
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,8 +199,15 @@ class GowinPll:
     @property
     def parameters(self):
         """Parameters of the primitive."""
-        return {"FCLKIN": f"{self.clock_in:g}", "IDIV_SEL": self.idiv, "FBDIV_SEL": self.fbdiv, "ODIV_SEL": self.odiv,
-                "DYN_IDIV_SEL": "false", "DYN_FBDIV_SEL": "false", "DYN_ODIV_SEL": "false"}
+        return {
+            "FCLKIN": f"{self.clock_in:g}",
+            "IDIV_SEL": self.idiv,
+            "FBDIV_SEL": self.fbdiv,
+            "ODIV_SEL": self.odiv,
+            "DYN_IDIV_SEL": "false",
+            "DYN_FBDIV_SEL": "false",
+            "DYN_ODIV_SEL": "false",
+        }
 
 
 def solve(pll, clock_in, wish):
@@ -197,12 +226,14 @@ def solve(pll, clock_in, wish):
         If the input is out of range, or nothing within :data:`TOLERANCE` of the wish exists; names the nearest.
     """
     if not _between(clock_in, pll.CLOCK_IN):
-        raise PllError(f"the {pll.NAME}'s input must be {pll.CLOCK_IN[0]:g} to {pll.CLOCK_IN[1]:g} MHz, "
-                       f"not {clock_in:g} MHz")
+        raise PllError(
+            f"the {pll.NAME}'s input must be {pll.CLOCK_IN[0]:g} to {pll.CLOCK_IN[1]:g} MHz, not {clock_in:g} MHz"
+        )
     candidates = [c for c in pll.candidates(clock_in) if _between(c.clock_out, pll.CLOCK_OUT)]
     # Less noise with a faster phase detector, then with a faster oscillator.
     best = min(candidates, key=lambda c: (abs(c.clock_out - wish), -c.pfd, -c.vco))
     if abs(best.clock_out - wish) > TOLERANCE * wish:
-        raise PllError(f"the {pll.NAME} cannot make {wish:g} MHz from {clock_in:g} MHz; "
-                       f"the nearest is {best.clock_out:.6g} MHz")
+        raise PllError(
+            f"the {pll.NAME} cannot make {wish:g} MHz from {clock_in:g} MHz; the nearest is {best.clock_out:.6g} MHz"
+        )
     return best

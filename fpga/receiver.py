@@ -57,25 +57,27 @@ class FrameReceiver(wiring.Component):
             raise ValueError(f"timeout must be at least 16 clocks, the distance of two bytes, not {timeout!r}")
         self._streams = streams
         self._timeout = timeout
-        super().__init__({
-            "i": In(stream.Signature(8, always_ready=True)),
-            "busy": In(1),
-            "data": Out(8),
-            "put": Out(streams),
-            "full": In(streams),
-            "keep": Out(1),
-            "drop": Out(1),
-            "respond": Out(1),
-            "kind": Out(8),
-            "seq": Out(8),
-            "nak": Out(8),
-            "fresh": Out(1),
-            "want": Out(_LENGTH_BITS),
-            "hello": Out(1),
-            "crc": Out(1),
-            "timeout": Out(1),
-            "overrun": Out(1),
-        })
+        super().__init__(
+            {
+                "i": In(stream.Signature(8, always_ready=True)),
+                "busy": In(1),
+                "data": Out(8),
+                "put": Out(streams),
+                "full": In(streams),
+                "keep": Out(1),
+                "drop": Out(1),
+                "respond": Out(1),
+                "kind": Out(8),
+                "seq": Out(8),
+                "nak": Out(8),
+                "fresh": Out(1),
+                "want": Out(_LENGTH_BITS),
+                "hello": Out(1),
+                "crc": Out(1),
+                "timeout": Out(1),
+                "overrun": Out(1),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -115,7 +117,7 @@ class FrameReceiver(wiring.Component):
                             m.d.sync += length[:8].eq(byte)
                         with m.Case(3):
                             m.d.sync += length[8:].eq(byte)
-                            m.d.sync += too_long.eq(byte[_LENGTH_BITS - 8:].any())
+                            m.d.sync += too_long.eq(byte[_LENGTH_BITS - 8 :].any())
                             m.next = "check"
                 with m.Elif(silent):
                     m.next = "search"
@@ -213,8 +215,8 @@ class _Payload:
     def take(self, byte, last):
         """One more byte of it; ``last`` if no more follow."""
         m, receiver = self._m, self._receiver
-        high = Cat(self._left[:8], byte[:_LENGTH_BITS - 8])
-        excess = byte[_LENGTH_BITS - 8:].any()
+        high = Cat(self._left[:8], byte[: _LENGTH_BITS - 8])
+        excess = byte[_LENGTH_BITS - 8 :].any()
         # The payload may end here: after the wanted count or a whole segment.
         whole = Signal()
         with m.Switch(self._field):

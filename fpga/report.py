@@ -14,8 +14,11 @@ __all__ = ["BuildResult", "Clock", "explain_overflow", "figures", "read_clocks",
 _FIGURES = {
     "ice40": {"luts": ("ICESTORM_LC",), "dsps": ("ICESTORM_DSP",), "brams": ("ICESTORM_RAM",)},
     "ecp5": {"luts": ("TRELLIS_COMB",), "dsps": ("MULT18X18D",), "brams": ("DP16KD",)},
-    "gowin": {"luts": ("LUT4", "ALU"), "dsps": ("MULT9X9", "MULT18X18", "MULTALU18X18", "MULTADDALU18X18", "MULT36X36"),
-              "brams": ("BSRAM",)},
+    "gowin": {
+        "luts": ("LUT4", "ALU"),
+        "dsps": ("MULT9X9", "MULT18X18", "MULTALU18X18", "MULTADDALU18X18", "MULT36X36"),
+        "brams": ("BSRAM",),
+    },
 }
 _FLIP_FLOPS = re.compile(r"(SB_DFF|TRELLIS_FF|DFF)")
 _WORDS = {"luts": "LUTs", "dsps": "DSPs", "brams": "block RAMs"}
@@ -89,7 +92,7 @@ class BuildResult:
 def read_stat(path):
     """Cell counts from the file that ``tee stat -json`` wrote."""
     text = path.read_text()
-    return json.loads(text[text.index("{"):])["design"]["num_cells_by_type"]
+    return json.loads(text[text.index("{") :])["design"]["num_cells_by_type"]
 
 
 def read_clocks(report, wanted):
@@ -115,26 +118,36 @@ def read_utilization(report):
 
 def figures(family, utilization, cells):
     """Keyword arguments ``luts``, ``ffs``, ``dsps`` and ``brams`` of :class:`BuildResult`."""
-    used = {figure: sum(utilization.get(name, (0, 0))[0] for name in names)
-            for figure, names in _FIGURES[family].items()}
+    used = {
+        figure: sum(utilization.get(name, (0, 0))[0] for name in names) for figure, names in _FIGURES[family].items()
+    }
     return {**used, "ffs": sum(count for name, count in cells.items() if _FLIP_FLOPS.match(name))}
 
 
 def explain_overflow(device, log):
     """One line on what does not fit and where it would, from nextpnr's log; None if everything fits."""
-    found = {name: (int(used), int(available))
-             for name, used, available in re.findall(r"(\w+):\s+(\d+)/\s*(\d+)\s+\d+%", log)}
+    found = {
+        name: (int(used), int(available))
+        for name, used, available in re.findall(r"(\w+):\s+(\d+)/\s*(\d+)\s+\d+%", log)
+    }
     over = {name: amounts for name, amounts in found.items() if amounts[0] > amounts[1]}
     if not over:
         return None
-    need = {figure: sum(found.get(name, (0, 0))[0] for name in names)
-            for figure, names in _FIGURES[device.family].items()}
+    need = {
+        figure: sum(found.get(name, (0, 0))[0] for name in names) for figure, names in _FIGURES[device.family].items()
+    }
     parts = []
     for name, (used, available) in over.items():
         figure = next((f for f, names in _FIGURES[device.family].items() if name in names), None)
         parts.append(f"{used} of {available} {_WORDS.get(figure, name)}")
-    fits = [board.name for board in BOARDS.values() if all(
-        amount <= getattr(board.device, figure) * (_COMFORTABLE if figure == "luts" else 1)
-        for figure, amount in need.items())]
-    return (f"the design does not fit the {device.name}: it needs {', '.join(parts)}; "
-            + (f"it would fit {', '.join(fits)}" if fits else "no supported board is large enough"))
+    fits = [
+        board.name
+        for board in BOARDS.values()
+        if all(
+            amount <= getattr(board.device, figure) * (_COMFORTABLE if figure == "luts" else 1)
+            for figure, amount in need.items()
+        )
+    ]
+    return f"the design does not fit the {device.name}: it needs {', '.join(parts)}; " + (
+        f"it would fit {', '.join(fits)}" if fits else "no supported board is large enough"
+    )

@@ -59,28 +59,31 @@ class Responder(wiring.Component):
         self._identity = identity
         # Status and counts precede the data of a response.
         self._prefix = 2 + 2 * streams
-        super().__init__({
-            "start": In(1),
-            "kind": In(8),
-            "seq": In(8),
-            "nak": In(8),
-            "fresh": In(1),
-            "want": In(_LENGTH_BITS),
-            "status": In(16),
-            "taken": In(16).array(streams),
-            "level": In(range(depth + 1)),
-            "i": In(stream.Signature(8)),
-            "release": Out(1),
-            "rewind": Out(1),
-            "o": Out(stream.Signature(8)),
-            "busy": Out(1),
-        })
+        super().__init__(
+            {
+                "start": In(1),
+                "kind": In(8),
+                "seq": In(8),
+                "nak": In(8),
+                "fresh": In(1),
+                "want": In(_LENGTH_BITS),
+                "status": In(16),
+                "taken": In(16).array(streams),
+                "level": In(range(depth + 1)),
+                "i": In(stream.Signature(8)),
+                "release": Out(1),
+                "rewind": Out(1),
+                "o": Out(stream.Signature(8)),
+                "busy": Out(1),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
         m.submodules.checksum = checksum = SerialCrc()
         m.submodules.identity = memory = Memory(
-            shape=8, depth=len(self._identity), init=list(self._identity), attrs={"rom_style": "block"})
+            shape=8, depth=len(self._identity), init=list(self._identity), attrs={"rom_style": "block"}
+        )
         identity = memory.read_port()
 
         kind, seq, nak = Signal(8), Signal(8), Signal(8)

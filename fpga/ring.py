@@ -56,16 +56,18 @@ class Ring(wiring.Component):
         self._depth = depth
         self._droppable = droppable
         self._repeatable = repeatable
-        super().__init__({
-            "i": In(stream.Signature(8)),
-            "keep": In(1),
-            "drop": In(1),
-            "o": Out(stream.Signature(8)),
-            "release": In(1),
-            "rewind": In(1),
-            "level": Out(range(depth + 1)),
-            "taken": Out(range(2 * depth)),
-        })
+        super().__init__(
+            {
+                "i": In(stream.Signature(8)),
+                "keep": In(1),
+                "drop": In(1),
+                "o": Out(stream.Signature(8)),
+                "release": In(1),
+                "rewind": In(1),
+                "level": Out(range(depth + 1)),
+                "taken": Out(range(2 * depth)),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -85,7 +87,7 @@ class Ring(wiring.Component):
             write.addr.eq(written[:address_bits]),
             write.data.eq(self.i.payload),
             write.en.eq(self.i.valid & self.i.ready),
-            self.level.eq((kept - released)[:len(written)]),
+            self.level.eq((kept - released)[: len(written)]),
             self.taken.eq(released),
         ]
         with m.If(write.en):

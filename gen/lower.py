@@ -170,8 +170,12 @@ def _tiles(config, m, n):
 
 
 def _known(config, tiles, modes):
-    """The fields that the unit's commands have."""
+    """The fields that the unit's commands have; the last tile frees the tables that the product uses."""
     epilogue = config.epilogue
+    last = np.arange(len(tiles["rows"])) == len(tiles["rows"]) - 1
+    for use, free in (("use_relative", "free_table"), ("use_lut", "free_lut")):
+        if use in modes:
+            modes = modes | {free: last & bool(modes[use])}
     absent = {"swap_bias", "swap_scale"} if epilogue is None else set()
     if epilogue is not None and not epilogue.uses_bias_stream:
         absent.add("swap_bias")

@@ -29,7 +29,7 @@ class Admission(wiring.Component):
     ----------
     config : EngineConfig
     period : int
-        Fewest cycles between the ends of two tiles, 2 or more.
+        Fewest cycles between the ends of two tiles, 3 or more.
     room : int
         Rows that the output buffer holds.
     streams : iterable of str
@@ -42,12 +42,17 @@ class Admission(wiring.Component):
     Members
     -------
     command : In, the command whose tile is to end
-    end : ``In(1)``, it ends
+    loaded : ``In(1)``, the next cycle has a new command
+    end : ``In(1)``, the command's tile ends
     row_taken, statistics_taken : ``In(1)``, a row or a tile's statistics have left the output buffers
     bias_available, scale_available : In; bias_claim, scale_claim : Out
     table_ready, lut_ready : In; table_claim, table_free, lut_claim, lut_free : Out
     row_count, aux_count : In; row_claim, aux_claim : Out
-    may_end : ``Out(1)``, combinational; what it says of this cycle holds in the next, unless a tile ends in this one
+    may_end : ``Out(1)``, the tile of this cycle's command may end in the next one
+
+    Latency
+    -------
+    2 cycles from a new command, or from anything it waits for, to ``may_end``; so few gates decide on a step.
     """
 
     def __init__(self, config, *, period, room, streams, feed_depth, engine=True):
@@ -58,6 +63,7 @@ class Admission(wiring.Component):
         self._feeds = [name for name in ("row", "aux") if name in streams]
         members = {
             "command": In(command_layout(config, engine=engine)),
+            "loaded": In(1),
             "end": In(1),
             "row_taken": In(1),
             "statistics_taken": In(1),
@@ -75,8 +81,10 @@ class Admission(wiring.Component):
         m = Module()
         config, command = self._config, self.command
         wait = Signal(range(self._period))
+        rested = Signal()
+        m.d.sync += rested.eq((wait == 0) & ~self.end & ~self.loaded)
         with m.If(self.end):
-            m.d.sync += wait.eq(self._period - 2)
+            m.d.sync += wait.eq(self._period - 3)
         with m.Elif(wait != 0):
             m.d.sync += wait.eq(wait - 1)
 
@@ -84,7 +92,7 @@ class Admission(wiring.Component):
         room = Signal(range(self._room + 1), init=self._room)
         m.d.comb += rows.eq(command.rows + 1)
         m.d.sync += room.eq(room - Mux(self.end, rows, 0) + self.row_taken)
-        conditions = [wait == 0, room >= config.rows]
+        conditions = [room >= config.rows]
         if config.epilogue is not None and config.epilogue.statistics:
             tiles = Signal(range(self._room + 1), init=self._room)
             m.d.sync += tiles.eq(tiles - self.end + self.statistics_taken)
@@ -109,5 +117,7 @@ class Admission(wiring.Component):
             used = Cat(command[member] for member in names).any()
             m.d.comb += getattr(self, f"{name}_claim").eq(Mux(self.end & used, rows, 0))
             conditions.append(~used | (getattr(self, f"{name}_count") >= rows))
-        m.d.comb += self.may_end.eq(Cat(conditions).all())
+        met = Signal()
+        m.d.sync += met.eq(Cat(conditions).all())
+        m.d.comb += self.may_end.eq(met & rested)
         return m

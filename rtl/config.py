@@ -126,8 +126,8 @@ class EngineConfig:
 
     @property
     def tile_period(self):
-        """Fewest cycles between the ends of two tiles (at least 2): the epilogue is free where K is at least this."""
-        return max(2, self.rows * self.group)
+        """Fewest cycles between the ends of two tiles (at least 3): the epilogue is free where K is at least this."""
+        return max(3, self.rows * self.group)
 
     @property
     def acc_range(self):

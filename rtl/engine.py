@@ -103,6 +103,7 @@ class Engine(wiring.Component):
             epilogue.push.eq(sequencer.event.valid),
             epilogue.tag.eq(delay(m, drain.tag, self._tag_delay, "tag", reset_less=False)),
             admission.command.eq(sequencer.command),
+            admission.loaded.eq(sequencer.loaded),
             admission.end.eq(sequencer.end),
             sequencer.may_end.eq(admission.may_end),
         ]

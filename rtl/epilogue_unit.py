@@ -76,7 +76,7 @@ class EpilogueUnit(wiring.Component):
         m.submodules.epilogue = epilogue = self._epilogue
         m.submodules.admission = admission = Admission(
             config,
-            period=2,
+            period=3,
             room=self.out_depth,
             streams=self._streams,
             feed_depth=epilogue.feed_depth,
@@ -88,11 +88,14 @@ class EpilogueUnit(wiring.Component):
             m.submodules[f"{name}_buffer"] = buffer = StreamBuffer(port.payload.shape())
             wiring.connect(m, wiring.flipped(port), buffer.i)
             wiring.connect(m, buffer.o, inner)
+        pushed = Signal()
+        m.d.sync += pushed.eq(sequencer.end)
         m.d.comb += [
             epilogue.acc.eq(sequencer.acc),
             epilogue.tag.eq(sequencer.tag),
-            epilogue.push.eq(sequencer.end),
+            epilogue.push.eq(pushed),
             admission.command.eq(sequencer.command),
+            admission.loaded.eq(sequencer.loaded),
             admission.end.eq(sequencer.end),
             sequencer.may_end.eq(admission.may_end),
         ]

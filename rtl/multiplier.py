@@ -95,11 +95,32 @@ class Multiplier(wiring.Component):
         m.d.comb += [a[:width].eq(self.a), b[:width].eq(self.b), output.eq(p)]
         registers = ("A_REG", "B_REG", "TOP_8x8_MULT_REG", "BOT_8x8_MULT_REG")
         wide = {f"p_PIPELINE_16x16_MULT_REG{number}": Const(not half, 1) for number in (1, 2)}
-        idle = ("AHOLD", "BHOLD", "CHOLD", "DHOLD", "IRSTTOP", "IRSTBOT", "ORSTTOP", "ORSTBOT", "OLOADTOP", "OLOADBOT",
-                "ADDSUBTOP", "ADDSUBBOT", "OHOLDTOP", "OHOLDBOT", "CI", "ACCUMCI", "SIGNEXTIN")
+        idle = (
+            "AHOLD",
+            "BHOLD",
+            "CHOLD",
+            "DHOLD",
+            "IRSTTOP",
+            "IRSTBOT",
+            "ORSTTOP",
+            "ORSTBOT",
+            "OLOADTOP",
+            "OLOADBOT",
+            "ADDSUBTOP",
+            "ADDSUBBOT",
+            "OHOLDTOP",
+            "OHOLDBOT",
+            "CI",
+            "ACCUMCI",
+            "SIGNEXTIN",
+        )
         # The adders take the products and the constants C and D, and give what their registers hold.
-        adders = {"OUTPUT_SELECT": Const(1, 2), "ADDSUB_LOWERINPUT": Const(1 if half else 2, 2),
-                  "ADDSUB_UPPERINPUT": Const(1, 1), "ADDSUB_CARRYSELECT": Const(0, 2)}
+        adders = {
+            "OUTPUT_SELECT": Const(1, 2),
+            "ADDSUB_LOWERINPUT": Const(1 if half else 2, 2),
+            "ADDSUB_UPPERINPUT": Const(1, 1),
+            "ADDSUB_CARRYSELECT": Const(0, 2),
+        }
         return Instance(
             "SB_MAC16",
             **{f"p_{name}": Const(1, 1) for name in (*registers, "A_SIGNED", "B_SIGNED")},

@@ -39,5 +39,9 @@ def connect_output(m, unit, epilogue, admission, depth):
     for name, word, valid, taken in buffers:
         port = getattr(unit, name)
         m.submodules[f"{name}_buffer"] = buffer = RowBuffer(word.shape(), depth)
-        m.d.comb += [buffer.row.eq(word), buffer.valid.eq(valid), taken.eq(port.valid & port.ready)]
+        m.d.comb += [buffer.row.eq(word), buffer.valid.eq(valid)]
+        # Room is given back a cycle late, which shortens a path and only makes the admission more careful.
+        returned = Signal(name=f"{name}_returned")
+        m.d.sync += returned.eq(port.valid & port.ready)
+        m.d.comb += taken.eq(returned)
         wiring.connect(m, buffer.o, wiring.flipped(port))

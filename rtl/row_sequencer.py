@@ -22,7 +22,7 @@ class RowSequencer(wiring.Component):
     Members
     -------
     cmd, rows : In, streams of commands and of rows of C accumulators
-    command : Out, the command of the tile to admit; may_end : ``In(1)``, of that tile; end : ``Out(1)``: it is admitted
+    command, loaded : Out, the command of the tile to admit, and whether the next cycle has another; may_end : ``In(1)``, of that tile; end : ``Out(1)``: it is admitted
     acc, tag : Out, an accumulator for each lane and their ``element_tag``
 
     Latency
@@ -31,7 +31,7 @@ class RowSequencer(wiring.Component):
     """
 
     #: Cycles to take, admit and start a command.
-    PERIOD = 3
+    PERIOD = 4
 
     def __init__(self, config, acc_width):
         self._config = config
@@ -42,6 +42,7 @@ class RowSequencer(wiring.Component):
                 "cmd": In(stream.Signature(command)),
                 "rows": In(stream.Signature(row)),
                 "command": Out(command),
+                "loaded": Out(1),
                 "may_end": In(1),
                 "end": Out(1),
                 "acc": Out(data.ArrayLayout(signed(acc_width), config.lanes)),
@@ -66,6 +67,7 @@ class RowSequencer(wiring.Component):
             self.rows.ready.eq(active & free),
             step.eq(self.rows.ready & self.rows.valid),
             self.cmd.ready.eq(~following_valid),
+            self.loaded.eq(self.cmd.ready & self.cmd.valid),
             self.command.eq(following),
             self.end.eq(following_valid & ~admitted & self.may_end),
         ]

@@ -24,14 +24,15 @@ class Sequencer(wiring.Component):
     Members
     -------
     cmd, a, w : In, streams of commands and operands
-    command : Out, the command that is active; may_end : ``In(1)``, of its tile; end : ``Out(1)``: it ends in this cycle
+    command, loaded : Out, the command that is active, and whether the next cycle has another; may_end : ``In(1)``, of its tile; end : ``Out(1)``: it ends in this cycle
     a_step, w_step, tag : Out, a slot of the array
     event : ``Out(drain_event(config))``, with the slot that ends a tile
     issued : Out, that tile's command, with ``event``
 
     Latency
     -------
-    1 cycle, one step a cycle; a command takes at least 2 cycles, since ``cmd.ready`` is a register.
+    1 cycle, one step a cycle; a command takes at least 2 cycles, since ``cmd.ready`` is a register, and one
+    that ends a tile at least 3.
     """
 
     def __init__(self, config):
@@ -44,6 +45,7 @@ class Sequencer(wiring.Component):
                 "a": In(stream.Signature(a)),
                 "w": In(stream.Signature(w)),
                 "command": Out(command_layout(config)),
+                "loaded": Out(1),
                 "may_end": In(1),
                 "end": Out(1),
                 "a_step": Out(a),
@@ -78,6 +80,7 @@ class Sequencer(wiring.Component):
             self.a.ready.eq(step),
             self.w.ready.eq(step),
             self.cmd.ready.eq(~following_valid),
+            self.loaded.eq(following_valid & (~active | end)),
         ]
         with m.If(self.cmd.ready):
             m.d.sync += [following.eq(self.cmd.payload), following_valid.eq(self.cmd.valid)]

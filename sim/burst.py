@@ -150,7 +150,7 @@ class BurstUnit:
         return len(program.streams["cmd"]), self._unit.ports["m_axis_statistics_tdata"][1] // 8
 
 
-def _compile(unit, folder, waves):
+def _compile(unit, folder, waves, optimize):
     (folder / f"{unit.name}.v").write_text(unit.verilog, encoding="utf-8")
     statistics = "#define STATISTICS\n" if "statistics" in unit.outputs else ""
     inputs = " ".join(f"X({name})" for name in unit.inputs)
@@ -160,12 +160,20 @@ def _compile(unit, folder, waves):
         encoding="utf-8",
     )
     verilator.build_library(
-        folder, [f"{unit.name}.v"], unit.name, driver=Path(__file__).with_suffix(".cpp"), waves=waves
+        folder,
+        [f"{unit.name}.v"],
+        unit.name,
+        driver=Path(__file__).with_suffix(".cpp"),
+        waves=waves,
+        optimize=optimize,
     )
+    for path in folder.iterdir():  # what is left of the build is many times larger
+        if path.suffix not in (".v", ".so"):
+            path.unlink()
 
 
 @contextmanager
-def open_unit(config, *, make=engine_unit, waves=None):
+def open_unit(config, *, make=engine_unit, waves=None, optimize=True):
     """A context with a :class:`BurstUnit` of a configuration; it is built the first time.
 
     Parameters
@@ -175,10 +183,13 @@ def open_unit(config, *, make=engine_unit, waves=None):
         Which unit of the configuration: ``engine_unit`` or ``epilogue_unit``.
     waves : Path or None
         VCD file to write.
+    optimize : bool
+        Whether a new build shall run fast, or rather be there soon.
     """
     unit = make(config)
     traced = waves is not None
-    folder = build_once("burst-waves" if traced else "burst", unit.digest, lambda path: _compile(unit, path, traced))
+    kind = "burst" + "-waves" * traced + "-quick" * (not optimize)
+    folder = build_once(kind, unit.digest, lambda path: _compile(unit, path, traced, optimize))
     simulated = BurstUnit(ctypes.CDLL(str(folder / "unit.so")), unit, waves)
     try:
         yield simulated

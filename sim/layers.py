@@ -8,26 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..gen.lower import lower
+from ..gen.reference import reference
 from .burst import open_unit
-from .golden import gemm, gemm_epilogue
 
-__all__ = ["LayerRun", "UnitPair", "golden_output", "open_pair"]
-
-
-def golden_output(layer, x):
-    """What the golden model makes of ``x``, int64 (M, N), for a :class:`~plusb.gen.gemm.Gemm`."""
-    return gemm_epilogue(
-        x,
-        layer.w,
-        bias=layer.bias,
-        family=layer.family,
-        multiplier=layer.multiplier,
-        shift=layer.shift,
-        scale=layer.scale,
-        zp_out=layer.zp_out,
-        lo=layer.lo,
-        hi=layer.hi,
-    )
+__all__ = ["LayerRun", "UnitPair", "open_pair"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,7 +101,8 @@ class UnitPair:
         seconds = time.perf_counter() - began
         raw_result = self._raw_unit.run(raw_program, progress=report(1))
         y = program.collect(result.data)
-        wrong = (y != golden_output(layer, x)) | (raw_program.collect(raw_result.data) != gemm(x, layer.w))
+        wrong = y != reference(self._config, layer, x).out
+        wrong |= raw_program.collect(raw_result.data) != reference(self._raw_config, layer, x).out
         return LayerRun(
             name=layer.name,
             op=layer.op,

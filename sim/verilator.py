@@ -3,8 +3,11 @@
 import os
 import shutil
 import subprocess
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
+
+from .cache import build_once, find_build
 
 __all__ = ["PRECOMPILED_HEADER", "WAIVERS", "ToolError", "build_library", "environment", "require", "run"]
 
@@ -13,6 +16,9 @@ PRECOMPILED_HEADER = "CFG_CXXFLAGS_PCH_I=-include"
 
 #: Lint findings of Yosys-written Verilog that are no faults; the file says why.
 WAIVERS = (str(Path(__file__).with_name("waivers.vlt")),)
+
+#: Kind of the builds that hold the objects of Verilator's own runtime.
+_RUNTIME = "burst-runtime"
 
 #: What Debian and its relatives call the package of a system tool.
 _PACKAGES = {"g++": "g++", "make": "make", "perl": "perl", "iverilog": "iverilog"}
@@ -58,8 +64,10 @@ def run(arguments, cwd):
     return result.stderr
 
 
-def build_library(folder, sources, top, *, driver, waves):
+def build_library(folder, sources, top, *, driver, waves, optimize=True):
     """Compile Verilog and a C++ driver into ``folder/unit.so``.
+
+    The objects of Verilator's own runtime are compiled once for all libraries.
 
     Parameters
     ----------
@@ -72,15 +80,28 @@ def build_library(folder, sources, top, *, driver, waves):
         C++ file with the library's functions.
     waves : bool
         Whether the model can write a VCD file (and the driver sees ``WAVES``).
+    optimize : bool
+        Whether it shall run fast, or rather be there soon.
     """
     trace = ["--trace-vcd"] if waves else []
-    flags = ["-CFLAGS", "-fPIC", "-MAKEFLAGS", f"{PRECOMPILED_HEADER} OPT_FAST=-O2"]
     run(
-        ["--cc", "--build", "-j", "2", "-O3", *trace, *flags, *WAIVERS, "--top-module", top, "--Mdir", ".", *sources],
+        ["--cc", "-O3", *trace, "-CFLAGS", "-fPIC", *WAIVERS, "--top-module", top, "--Mdir", ".", *sources],
         folder,
     )
+    level = "-O2" if optimize else "-O0"
+    # One compiler call for all files reads the runtime's headers once; several ones use several cores.
+    quickly = [] if optimize else ["VM_PARALLEL_BUILDS=0", f"OPT_SLOW={level}", f"OPT_GLOBAL={level}"]
+    recipe = "\n".join([version("verilator"), level, *trace])
+    shared = find_build(_RUNTIME, recipe)
+    for compiled in shared.iterdir() if shared else ():
+        shutil.copy(compiled, folder)  # newer than its source, so that make takes it as it is
+    _checked(["make", "-s", "-j", "2", "-f", f"V{top}.mk", PRECOMPILED_HEADER, f"OPT_FAST={level}", *quickly], folder)
+    if not shared:
+        build_once(
+            _RUNTIME, recipe, lambda path: [shutil.copy(made, path) for made in sorted(folder.glob("verilated*.o"))]
+        )
     include = Path(environment()["VERILATOR_ROOT"]) / "include"
-    flags = ["-std=c++17", "-O2", "-shared", "-fPIC", "-DVL_TIME_CONTEXT", *(["-DWAVES"] if waves else [])]
+    flags = ["-std=c++17", level, "-shared", "-fPIC", "-DVL_TIME_CONTEXT", *(["-DWAVES"] if waves else [])]
     includes = ["-I.", f"-I{include}", f"-I{include / 'vltstd'}"]
     libraries = [f"libV{top}.a", "libverilated.a", "-pthread", "-latomic"]
     _checked(["g++", *flags, *includes, str(driver), *libraries, "-o", "unit.so"], folder)

@@ -32,7 +32,8 @@ class StandIn(wiring.Component):
             m.d.comb += [self.cmd.ready.eq(ready), self.param.ready.eq(ready)]
             with m.If(ready):
                 m.d.sync += Cat(left, seed, extra).eq(
-                    Cat(self.cmd.payload.count, self.cmd.payload.seed, self.param.payload))
+                    Cat(self.cmd.payload.count, self.cmd.payload.seed, self.param.payload)
+                )
         with m.If(self.out.ready):
             m.d.sync += self.out.valid.eq(0)
         with m.If((left != 0) & self.a.valid & self.w.valid & (~self.out.valid | self.out.ready)):

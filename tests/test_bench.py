@@ -22,10 +22,16 @@ def test_bench(capsys, monkeypatch):
     out, err = capsys.readouterr()
     assert err == ""
     read = json.loads(out)
-    assert list(read) == ["gemms", "generation", "simulation"]
+    assert list(read) == ["gemms", "unfused", "generation", "simulation"]
     keys = ["config", "m", "k", "n", "cycles", "ideal_cycles", "utilization", "cycles_raw"]
     assert [list(item) for item in read["gemms"]] == [keys] * 3
     assert [(item["m"], item["k"], item["n"]) for item in read["gemms"]] == list(bench.PRODUCTS)
+    keys = ["config", "m", "k", "n", "cycles_fused", "cycles_unfused", "ratio", "bytes_fused", "bytes_unfused"]
+    assert [list(item) for item in read["unfused"]] == [keys] * 2
+    for item in read["unfused"]:
+        assert item["ratio"] == item["cycles_unfused"] / item["cycles_fused"] > 1
+        sums = 4 * item["m"] * item["n"]
+        assert item["bytes_unfused"] > item["bytes_fused"] + 2 * sums
     assert [list(item) for item in read["generation"]] == [["rows", "cols", "seconds", "bytes"]] * 2
     assert [list(item) for item in read["simulation"]] == [["config", "cycles_per_second"]]
 

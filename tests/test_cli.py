@@ -46,7 +46,7 @@ def fails(capsys, folder, *argv, code=2):
         (["gen", "--config"], "argument --config: expected one argument (see plusb gen --help)"),
         (
             ["gen", "--config", "huge"],
-            "config must be one of tiny, small, medium, large or the path of a .toml file, not 'huge'",
+            "config must be one of tiny, small, medium, large, conform or the path of a .toml file, not 'huge'",
         ),
         (["gen", "--config", "no.toml"], "cannot read no.toml: [Errno 2] No such file or directory: 'no.toml'"),
         (
@@ -76,7 +76,7 @@ def test_bad_arguments(capsys, folder, argv, message):
     [
         ("rows = ", "c.toml: not TOML: Invalid value (at end of document)"),
         ("row = 4", "c.toml: row is not a field; the fields are rows, cols, "),
-        ("[epilogue]\nfamily = 1", "c.toml: epilogue.family is not a field; the fields are families, output"),
+        ("[epilogue]\nfamily = 1", "c.toml: epilogue.family is not a field; the fields are families, multiplier_width"),
         (
             "cols = 4\nlanes = 3",
             "c.toml: lanes must divide cols (4), so be one of [1, 2, 4], not 3",

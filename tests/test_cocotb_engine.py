@@ -30,7 +30,7 @@ def test_bench_with_icarus(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["small", "half", "raw"])
+@pytest.mark.parametrize("name", ["small", "half", "raw", "no_bias"])
 @pytest.mark.parametrize("kind", ["product", "tiles"])
 def test_burst_simulation_agrees(name, kind, tmp_path):
     """Data, TKEEP, TLAST and every cycle, at full rate and with the same random stalls."""

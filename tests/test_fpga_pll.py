@@ -27,7 +27,12 @@ def test_ice40_formula():
     assert (pll.divr, pll.divf, pll.divq, pll.clock_out, pll.vco) == (0, 63, 5, 24, 768)
     assert pll.parameters["FILTER_RANGE"] == 1
     assert solve(Ice40Pll, 12, 48).parameters == {
-        "FEEDBACK_PATH": "SIMPLE", "DIVR": 0, "DIVF": 63, "DIVQ": 4, "FILTER_RANGE": 1}
+        "FEEDBACK_PATH": "SIMPLE",
+        "DIVR": 0,
+        "DIVF": 63,
+        "DIVQ": 4,
+        "FILTER_RANGE": 1,
+    }
 
 
 def test_ecp5_formula():
@@ -44,13 +49,16 @@ def test_gowin_formula():
     assert pll.parameters["FCLKIN"] == "27"
 
 
-@pytest.mark.parametrize(("pll", "clock_in", "wish", "message"), [
-    (Ice40Pll, 12, 12, "the iCE40 PLL cannot make 12 MHz from 12 MHz; the nearest is 16.125 MHz"),
-    (Ice40Pll, 12, 300, "the iCE40 PLL cannot make 300 MHz from 12 MHz; the nearest is 270 MHz"),
-    (Ice40Pll, 8, 24, "the iCE40 PLL's input must be 10 to 133 MHz, not 8 MHz"),
-    (Ecp5Pll, 25, 500, "the ECP5 PLL cannot make 500 MHz from 25 MHz; the nearest is 400 MHz"),
-    (GowinPll, 27, 2, "the Gowin rPLL cannot make 2 MHz from 27 MHz; the nearest is 4.5 MHz"),
-])
+@pytest.mark.parametrize(
+    ("pll", "clock_in", "wish", "message"),
+    [
+        (Ice40Pll, 12, 12, "the iCE40 PLL cannot make 12 MHz from 12 MHz; the nearest is 16.125 MHz"),
+        (Ice40Pll, 12, 300, "the iCE40 PLL cannot make 300 MHz from 12 MHz; the nearest is 270 MHz"),
+        (Ice40Pll, 8, 24, "the iCE40 PLL's input must be 10 to 133 MHz, not 8 MHz"),
+        (Ecp5Pll, 25, 500, "the ECP5 PLL cannot make 500 MHz from 25 MHz; the nearest is 400 MHz"),
+        (GowinPll, 27, 2, "the Gowin rPLL cannot make 2 MHz from 27 MHz; the nearest is 4.5 MHz"),
+    ],
+)
 def test_errors(pll, clock_in, wish, message):
     with pytest.raises(PllError) as error:
         solve(pll, clock_in, wish)

@@ -16,32 +16,53 @@ from plusb.fpga.ring import Ring
 from plusb.fpga.uart import BaudRate, UartReceiver, UartTransmitter
 
 
-@pytest.mark.parametrize(("clock_hz", "baud"), [
-    (12_000_000, 115_200), (12_000_000, 1_000_000), (12_000_000, 3_000_000), (25_000_000, 3_000_000),
-    (27_000_000, 921_600), (48_000_000, 3_000_000), (100_000_000, 115_200),
-])
+@pytest.mark.parametrize(
+    ("clock_hz", "baud"),
+    [
+        (12_000_000, 115_200),
+        (12_000_000, 1_000_000),
+        (12_000_000, 3_000_000),
+        (25_000_000, 3_000_000),
+        (27_000_000, 921_600),
+        (48_000_000, 3_000_000),
+        (100_000_000, 115_200),
+    ],
+)
 def test_rates(clock_hz, baud):
     rate = BaudRate(clock_hz, baud)
     assert abs(rate.actual / baud - 1) <= 0.001
     assert rate.step < 2**rate.width
 
 
-@pytest.mark.parametrize(("clock_hz", "baud", "message"), [
-    (12_000_000, 2_000_001,
-     "baud must be at most 1859999, or a quarter of the clock, at a clock of 12 MHz, not 2000001"),
-    (12_000_000, 300, "baud must be in 9600..3000000, not 300"),
-    (100_000_000, 4_000_000, "baud must be in 9600..3000000, not 4000000"),
-])
+@pytest.mark.parametrize(
+    ("clock_hz", "baud", "message"),
+    [
+        (
+            12_000_000,
+            2_000_001,
+            "baud must be at most 1859999, or a quarter of the clock, at a clock of 12 MHz, not 2000001",
+        ),
+        (12_000_000, 300, "baud must be in 9600..3000000, not 300"),
+        (100_000_000, 4_000_000, "baud must be in 9600..3000000, not 4000000"),
+    ],
+)
 def test_rate_errors(clock_hz, baud, message):
     with pytest.raises(ValueError) as error:  # noqa: PT011
         BaudRate(clock_hz, baud)
     assert str(error.value).partition(":")[0] == message
 
 
-@pytest.mark.parametrize(("clock_hz", "baud", "skew"), [
-    (4_000_000, 1_000_000, 1.0), (4_000_000, 1_000_000, 0.985), (4_000_000, 1_000_000, 1.015),
-    (7_000_000, 1_000_000, 0.985), (7_000_000, 1_000_000, 1.015), (13_370_000, 1_000_000, 1.0),
-])
+@pytest.mark.parametrize(
+    ("clock_hz", "baud", "skew"),
+    [
+        (4_000_000, 1_000_000, 1.0),
+        (4_000_000, 1_000_000, 0.985),
+        (4_000_000, 1_000_000, 1.015),
+        (7_000_000, 1_000_000, 0.985),
+        (7_000_000, 1_000_000, 1.015),
+        (13_370_000, 1_000_000, 1.0),
+    ],
+)
 def test_transmitter_to_receiver(clock_hz, baud, skew):
     """Both ends, each with its own clock, the receiver's wrong by ``skew``."""
     rate = BaudRate(clock_hz, baud)
@@ -157,7 +178,8 @@ def test_ring_against_a_model(seed, droppable, repeatable):
             for name in ("keep", "drop", "release", "rewind"):
                 ctx.set(getattr(ring, name), name == action)
             _, _, ready, valid, got, level, taken = await ctx.tick().sample(
-                ring.i.ready, ring.o.valid, ring.o.payload, ring.level, ring.taken)
+                ring.i.ready, ring.o.valid, ring.o.payload, ring.level, ring.taken
+            )
             if ready:
                 assert model.fill < 8 + (not repeatable)  # the byte on the output needs no space
             if repeatable:
@@ -207,7 +229,8 @@ def test_crossing(ratio):
         while len(got) < len(words):
             ctx.set(crossing.o.ready, rng.random() < 0.4)
             _, _, valid, ready, word = await ctx.tick("engine").sample(
-                crossing.o.valid, crossing.o.ready, crossing.o.payload)
+                crossing.o.valid, crossing.o.ready, crossing.o.payload
+            )
             if valid and ready:
                 got.append(word)
 
@@ -220,11 +243,14 @@ def test_crossing(ratio):
     assert got == words
 
 
-@pytest.mark.parametrize(("create", "message"), [
-    (lambda: Ring(48), r"depth must be a power of two in 4..32768, not 48"),
-    (lambda: FrameReceiver(3, 5), r"timeout must be at least 16 clocks, the distance of two bytes, not 5"),
-    (lambda: Responder(b"id", 3, 2048), r"depth must be at most 1024, so that one response holds it all, not 2048"),
-])
+@pytest.mark.parametrize(
+    ("create", "message"),
+    [
+        (lambda: Ring(48), r"depth must be a power of two in 4..32768, not 48"),
+        (lambda: FrameReceiver(3, 5), r"timeout must be at least 16 clocks, the distance of two bytes, not 5"),
+        (lambda: Responder(b"id", 3, 2048), r"depth must be at most 1024, so that one response holds it all, not 2048"),
+    ],
+)
 def test_errors(create, message):
     with pytest.raises(ValueError, match=message):
         create()

@@ -5,11 +5,13 @@ import json
 
 import pytest
 from plusb.gen.manifest import manifest, manifest_json
-from plusb.gen.unit import engine_unit
+from plusb.gen.unit import engine_unit, epilogue_unit
 from plusb.gen.version import __version__
 from plusb.rtl import toml
 from plusb.rtl.config import EngineConfig
 from plusb.rtl.formats import command_fields
+
+from .bench_configs import FEATURES
 
 CONFIGS = [
     EngineConfig(rows=2, cols=2, max_k=16),
@@ -32,13 +34,19 @@ def test_manifest(config):
     assert read["parameters"]["tile_period"] == config.tile_period
 
 
-@pytest.mark.parametrize("config", CONFIGS)
-def test_ports_and_words(config):
-    unit = engine_unit(config, "plusb_mine")
+@pytest.mark.parametrize(
+    ("config", "make"),
+    [
+        *((config, engine_unit) for config in (*CONFIGS, *FEATURES.values())),
+        *((config, epilogue_unit) for config in (CONFIGS[0], *FEATURES.values())),
+    ],
+)
+def test_ports_and_words(config, make):
+    unit = make(config, "plusb_mine")
     read = manifest(unit)
     ports = {port["name"]: port for port in read["ports"]}
     assert list(ports) == ["clk", "rst", *unit.ports]
-    assert [stream["name"] for stream in read["streams"]] == [*unit.inputs, "out"]
+    assert [stream["name"] for stream in read["streams"]] == [*unit.inputs, *unit.outputs]
     listed = {"clk", "rst"}
     for stream in read["streams"]:
         data = ports[f"{stream['prefix']}_tdata"]
@@ -54,7 +62,7 @@ def test_ports_and_words(config):
     assert listed == set(ports)
     command = next(stream for stream in read["streams"] if stream["name"] == "cmd")
     assert [(f["name"], f["width"], f["signed"]) for f in command["fields"]] == [
-        (f.name, f.width, f.signed) for f in command_fields(config)
+        (f.name, f.width, f.signed) for f in command_fields(config, engine=make is engine_unit)
     ]
 
 

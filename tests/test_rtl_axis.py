@@ -33,7 +33,7 @@ class _Inner(wiring.Component):
 def test_streams_become_flat_ports():
     top = AxisTop(_Inner())
     ports = {name: (member.flow, member.shape) for name, member in top.signature.members.items()}
-    assert ports == {
+    want = {
         "s_axis_word_tdata": (In, 16),
         "s_axis_word_tvalid": (In, 1),
         "s_axis_word_tready": (Out, 1),
@@ -43,6 +43,7 @@ def test_streams_become_flat_ports():
         "m_axis_out_tvalid": (Out, 1),
         "m_axis_out_tready": (In, 1),
     }
+    assert list(ports.items()) == list(want.items())  # AXI4-Stream's order too
     inputs = {
         "s_axis_word_tdata": [0b001, 0b110, 0xF800 | 0b011],  # the padding above bit 10 is ignored
         "s_axis_word_tvalid": [1, 0, 1],

@@ -1,6 +1,7 @@
 import pytest
 from plusb.rtl.config import EngineConfig
-from plusb.rtl.drain import DrainTagger, drain_event, element_tag
+from plusb.rtl.drain import DrainTagger
+from plusb.rtl.tags import drain_event, element_tag
 from plusb.sim.benches.packing import pack
 
 from .rtl_sim import play

@@ -8,7 +8,8 @@ import pytest
 from plusb.gen import cli
 from plusb.gen.commands import digits, run
 from plusb.gen.digits import network
-from plusb.sim.layers import LayerRun, golden_output
+from plusb.gen.reference import product_stages
+from plusb.sim.layers import LayerRun
 
 KEYS = ["config", "accuracy", "layers", "outputs", "mismatches", "cycles", "cycles_epilogue_off", "seconds"]
 LAYER_KEYS = ["name", "op", "m", "k", "n", "macs", "cycles", "ideal_cycles", "utilization", "outputs", "mismatches"]
@@ -22,7 +23,7 @@ class GoldenPair:
     error: int = 0
 
     def run(self, layer, x, *, progress=None):
-        y = golden_output(layer, x)
+        y = product_stages(layer, x).out
         if layer.name == self.wrong:
             y[0, 0] += self.error
         if progress:
@@ -111,7 +112,7 @@ def test_table_and_waves(capsys, tmp_path):
     assert cli.main(["run", "digits", "--config", "tiny", "--limit", "1", "--waves", str(waves)]) == 0
     out, err = capsys.readouterr()
     assert err == ""
-    assert "digits, 1 images, on tiny: 2x2 array, 1 epilogue lanes" in out
+    assert "digits, 1 images, on tiny: 2x4 array, 1 epilogue lanes" in out
     assert "compared    202 outputs, 0 mismatches" in out
     assert waves.stat().st_size > 100_000
 

@@ -1,4 +1,4 @@
-"""``plusb bench``: cycles, utilization and epilogue overhead of matrix products; generation and simulation speed."""
+"""``plusb bench``: cycles and bytes of matrix products with and without fusion; generation and simulation speed."""
 
 import time
 
@@ -8,17 +8,30 @@ from ...rtl.config import EngineConfig
 from ...rtl.numeric import Family
 from ...rtl.presets import PRESETS
 from ...sim.layers import open_pair
+from ...sim.unfused import compare_unfused
 from ..gemm import Gemm
 from ..unit import engine_unit
 from .common import CommandError, print_json
 from .terminal import progress_bar, table
 
-__all__ = ["CONFIGS", "PRODUCTS", "SIZES", "add_arguments", "execute", "measure_generation", "measure_products"]
+__all__ = [
+    "CONFIGS",
+    "PRODUCTS",
+    "SIZES",
+    "UNFUSED",
+    "add_arguments",
+    "execute",
+    "measure_generation",
+    "measure_products",
+    "measure_unfused",
+]
 
 #: Presets that are simulated.
 CONFIGS = ("small", "medium")
 #: M, K and N of the products: small, large, and so short in K that a tile just hides its own epilogue.
 PRODUCTS = ((64, 64, 64), (256, 256, 256), (1024, 8, 64))
+#: Those of them that are run without fusion too.
+UNFUSED = (PRODUCTS[0], PRODUCTS[2])
 #: Rows (and columns) of the arrays that are generated.
 SIZES = (4, 8, 16, 32)
 
@@ -30,20 +43,22 @@ def add_arguments(parser):
 
 def execute(arguments):
     """Measure and print; exit code 1 if a result differs from the golden model."""
-    gemms, generation, simulation = [], [], []
+    gemms, generation, simulation, unfused = [], [], [], []
     with progress_bar(quiet=arguments.json) as show:
         for name in CONFIGS:
             show(f"simulating {name}", None)
             products, speed = measure_products(name)
             gemms += products
             simulation.append({"config": name, "cycles_per_second": round(speed)})
+            show(f"simulating {name} without fusion", None)
+            unfused += measure_unfused(name)
         for size in SIZES:
             show(f"generating {size}x{size}", None)
             generation.append(measure_generation(size))
     if arguments.json:
-        print_json({"gemms": gemms, "generation": generation, "simulation": simulation})
+        print_json({"gemms": gemms, "unfused": unfused, "generation": generation, "simulation": simulation})
     else:
-        _print(gemms, generation, simulation)
+        _print(gemms, unfused, generation, simulation)
     return 0
 
 
@@ -93,6 +108,32 @@ def measure_products(name):
     return figures, sum(run.cycles for run in runs) / sum(run.seconds for run in runs)
 
 
+def measure_unfused(name):
+    """Cycles and bytes of products on a preset, with its epilogue and as raw sums followed by the epilogue alone.
+
+    Raises :class:`CommandError` with code 1 if the bytes that come out are not the same.
+    """
+    figures = []
+    products = [random_gemm(*size)[::-1] for size in UNFUSED]
+    for run in compare_unfused(PRESETS[name], [(gemm, x, None) for gemm, x in products]):
+        if not run.identical:
+            raise CommandError(f"{run.m}x{run.k}x{run.n} on {name} differs without fusion", 1)
+        figures.append(
+            {
+                "config": name,
+                "m": run.m,
+                "k": run.k,
+                "n": run.n,
+                "cycles_fused": run.cycles_fused,
+                "cycles_unfused": run.cycles_unfused,
+                "ratio": run.ratio,
+                "bytes_fused": run.bytes_fused,
+                "bytes_unfused": run.bytes_unfused,
+            }
+        )
+    return figures
+
+
 def measure_generation(size):
     """Seconds in which the Verilog of a square array is generated, and its bytes."""
     config = EngineConfig(rows=size, cols=size)
@@ -102,7 +143,7 @@ def measure_generation(size):
     return {"rows": size, "cols": size, "seconds": round(seconds, 3), "bytes": len(unit.verilog.encode())}
 
 
-def _print(gemms, generation, simulation):
+def _print(gemms, unfused, generation, simulation):
     table(
         ["unit", "M x K x N", "cycles", "ideal", "utilization", "epilogue off", "epilogue costs"],
         [
@@ -116,6 +157,23 @@ def _print(gemms, generation, simulation):
                 f"{item['cycles'] - item['cycles_raw']:,}",
             ]
             for item in gemms
+        ],
+    )
+    print()
+    table(
+        ["unit", "M x K x N", "fused cycles", "unfused", "ratio", "fused bytes", "unfused", "ratio"],
+        [
+            [
+                item["config"],
+                f"{item['m']} x {item['k']} x {item['n']}",
+                f"{item['cycles_fused']:,}",
+                f"{item['cycles_unfused']:,}",
+                f"{item['ratio']:.2f}",
+                f"{item['bytes_fused']:,}",
+                f"{item['bytes_unfused']:,}",
+                f"{item['bytes_unfused'] / item['bytes_fused']:.2f}",
+            ]
+            for item in unfused
         ],
     )
     print()

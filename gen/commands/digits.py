@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, replace
 
-from ...sim.layers import golden_output
 from ..digits import network
+from ..reference import product_stages
 
 __all__ = ["DigitsReport", "report_json", "run_digits"]
 
@@ -65,7 +65,7 @@ def run_digits(name, pair, *, limit=None, progress=None):
         if progress is not None:
             report = lambda part, name=layer.name, done=done, share=share: progress(name, done + share * part)  # noqa: E731
         runs.append(pair.run(layer, x, progress=report))
-        x, golden = runs[-1].y, golden_output(layer, golden)
+        x, golden = runs[-1].y, product_stages(layer, golden).out
         done += share
     accuracy = {
         "float": net.float_accuracy(),

@@ -8,7 +8,7 @@ rounding family of the chosen runtime. A `Session` then compares layer by layer,
 from .errors import ModelError
 from .golden import golden_gemm, run_layer
 from .graph import Graph, HostOp
-from .grouping import Grouping, choose_grouping, grouping_cycles
+from .grouping import Grouping, choose_grouping, grouping_cycles, unit_grouping
 from .im2col import Im2col
 from .layer import GemmGroup, GemmLayer
 from .lowering import lower_layer
@@ -37,4 +37,5 @@ __all__ = [
     "lower_layer",
     "open_model",
     "run_layer",
+    "unit_grouping",
 ]

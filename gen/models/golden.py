@@ -1,6 +1,6 @@
 """Layers executed by the golden model."""
 
-from ...sim.golden import gemm_epilogue
+from ..reference import product_stages
 
 __all__ = ["golden_gemm", "run_layer"]
 
@@ -17,18 +17,7 @@ def golden_gemm(x, gemm):
     -------
     int64 array, shape (M, N)
     """
-    return gemm_epilogue(
-        x,
-        gemm.w,
-        bias=gemm.bias,
-        family=gemm.family,
-        multiplier=gemm.multiplier,
-        shift=gemm.shift,
-        scale=gemm.scale,
-        zp_out=gemm.zp_out,
-        lo=gemm.lo,
-        hi=gemm.hi,
-    )
+    return product_stages(gemm, x).out
 
 
 def run_layer(layer, x, compute=golden_gemm):

@@ -15,7 +15,7 @@ unmerged, the same merged (72 for 64), 24 for 64 with the block.
 
 from dataclasses import dataclass
 
-__all__ = ["Grouping", "choose_grouping", "grouping_cycles"]
+__all__ = ["Grouping", "choose_grouping", "grouping_cycles", "grouping_size", "unit_grouping"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,22 +47,39 @@ def _taps(spec, block):
     return sizes[0] * sizes[1]
 
 
-def grouping_cycles(spec, grouping, rows, columns):
-    """Cycles of a stall-free run on ``rows`` × ``columns`` PEs with as many epilogue lanes, without fill and drain."""
+def grouping_size(spec, grouping):
+    """How many products a grouping makes of a layer, and the M, K and N of each of them."""
     bh, bw = grouping.block
     height, width = spec.geometry.out_size
     m = spec.batch * -(-height // bh) * -(-width // bw)
     n = spec.w.shape[0] // spec.groups * grouping.merge * bh * bw
     k = _taps(spec, grouping.block) * spec.w.shape[3] * grouping.merge
-    return spec.groups // grouping.merge * -(-m // rows) * -(-n // columns) * max(k, rows)
+    return spec.groups // grouping.merge, m, k, n
 
 
-def choose_grouping(spec, rows, columns):
+def grouping_cycles(spec, grouping, rows, columns):
+    """Cycles of a stall-free run on ``rows`` × ``columns`` PEs with as many epilogue lanes, without fill and drain.
+
+    Nor do they count what a unit waits for parameters; :func:`unit_grouping` does.
+    """
+    products, m, k, n = grouping_size(spec, grouping)
+    return products * -(-m // rows) * -(-n // columns) * max(k, rows)
+
+
+def choose_grouping(spec, rows, columns, cost=None):
     """The grouping of fewest cycles; among equals the one of fewest products, then of the smallest block.
 
-    A layer of one group is left as it is: its columns are its output channels.
+    A layer of one group is left as it is, unless its output channels are so few that pixels fit beside them.
+
+    Parameters
+    ----------
+    spec : LayerSpec
+    rows, columns : int
+        Size of the array.
+    cost : callable, optional
+        ``cost(spec, grouping)`` gives the cycles; :func:`grouping_cycles` if left out.
     """
-    if spec.groups == 1:
+    if spec.geometry is None:
         return Grouping()
     own = spec.w.shape[0] // spec.groups
     height, width = spec.geometry.out_size
@@ -74,4 +91,34 @@ def choose_grouping(spec, rows, columns):
         for bw in range(1, min(width, columns // bh) + 1)
         if bh * bw * merge * own <= max(columns, own)
     ]
-    return min(candidates, key=lambda g: (grouping_cycles(spec, g, rows, columns), -g.merge, g.block[0] * g.block[1]))
+
+    def rank(grouping):
+        cycles = cost(spec, grouping) if cost else grouping_cycles(spec, grouping, rows, columns)
+        return cycles, -grouping.merge, grouping.block[0] * grouping.block[1]
+
+    return min(candidates, key=rank)
+
+
+def unit_grouping(config):
+    """For a `Session`: the grouping that a unit takes the fewest cycles for, by the exact cost model.
+
+    Unlike :func:`grouping_cycles` it counts that many short products wait for their parameters.
+
+    Parameters
+    ----------
+    config : EngineConfig
+
+    Returns
+    -------
+    callable
+        ``grouping(spec)``.
+    """
+    from ..cost import Size, cycles, timing
+
+    unit = timing(config)
+
+    def cost(spec, grouping):
+        products, *size = grouping_size(spec, grouping)
+        return cycles(unit, [Size(*size)] * products)
+
+    return lambda spec: choose_grouping(spec, config.rows, config.cols, cost)

@@ -1,5 +1,8 @@
 """LiteRT as an oracle: its reference kernels, its optimized ones without delegates, or XNNPACK (its default)."""
 
+import os
+from contextlib import contextmanager
+
 import numpy as np
 from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
@@ -14,6 +17,23 @@ _RESOLVERS = {
     "litert": OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES,
     "litert-xnnpack": OpResolverType.AUTO,
 }
+
+
+@contextmanager
+def _quiet():
+    """Keeps LiteRT's C++ code, which greets every delegate, from writing to stderr; its errors come as exceptions."""
+    try:
+        kept = os.dup(2)
+    except OSError:  # there is none
+        yield
+        return
+    try:
+        with open(os.devnull, "wb") as nothing:
+            os.dup2(nothing.fileno(), 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
 
 
 class LiteRt:
@@ -33,8 +53,11 @@ class LiteRt:
 
     def _interpreter(self, data, where):
         try:
-            interpreter = Interpreter(model_content=data, experimental_op_resolver_type=self._resolver, num_threads=1)
-            interpreter.allocate_tensors()
+            with _quiet():
+                interpreter = Interpreter(
+                    model_content=data, experimental_op_resolver_type=self._resolver, num_threads=1
+                )
+                interpreter.allocate_tensors()
         except (RuntimeError, ValueError) as error:
             raise ModelError(f"LiteRT refuses it: {one_line(error)}", operator=where) from error
         return interpreter

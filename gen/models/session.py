@@ -49,6 +49,10 @@ class Session:
         self.layers = tuple(lower_layer(spec, runtime, self._choose(spec)) for spec in graph.layers)
         self._lowered = {layer.spec.name: layer for layer in self.layers}
 
+    def regrouped(self, grouping):
+        """The same model and runtime with another choice of groupings."""
+        return Session(self.graph, self.runtime, self._oracle, grouping)
+
     def bound(self, layer, values):
         """The layer itself, or, where its zero point is a value of the model, with that folded into its bias."""
         key = layer.spec.z_key
@@ -117,13 +121,25 @@ class Session:
         dict of tensor key to array
             Every tensor; the answers are those of ``graph.outputs``.
         """
+
+        def execute(layer, values):
+            return run_layer(self.bound(layer, values), values[layer.input], compute)
+
+        return self._walk(inputs, execute)
+
+    def finish(self, inputs, outputs):
+        """The model's answers where the layers' outputs are given, by layer name; the runtime does the other steps."""
+        values = self._walk(inputs, lambda layer, values: outputs[layer.name])
+        return [values[key] for key in self.graph.outputs]
+
+    def _walk(self, inputs, execute):
         values = dict(zip(self.graph.inputs, self.check_inputs(inputs), strict=True))
         for step in self.graph.steps:
             layer = self._lowered.get(step.name)
             if layer is None:
                 values |= self._oracle.run_operator(step, values)
             else:
-                values[layer.output] = run_layer(self.bound(layer, values), values[layer.input], compute)
+                values[layer.output] = execute(layer, values)
         return values
 
     def answer(self, inputs):

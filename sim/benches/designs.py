@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from ...gen.unit import engine_unit
+from ...gen.unit import engine_unit, epilogue_unit
 from ...gen.verilog import to_verilog
 from ...rtl.array import SystolicArray
 from ...rtl.epilogue import EpilogueRow
@@ -59,14 +59,23 @@ def _array(config):
 def _epilogue(config):
     """The row of epilogue lanes, skewed as it is behind an array."""
     lead = 8
-    row = EpilogueRow(config, skew=config.group, lead=lead)
+    row = EpilogueRow(config, config.acc_range, skew=config.group, lead=lead, period=config.tile_period)
     return _design("epilogue", row, config, latency=row.latency, lead=lead, skew=config.group)
 
 
 def _engine(config):
     """The engine with its AXI4-Stream ports."""
-    unit = engine_unit(config)
-    return Design(unit.name, unit.verilog, config, {"latency": unit.latency, "inputs": unit.inputs})
+    return _unit(engine_unit(config))
+
+
+def _epilogue_unit(config):
+    """The epilogue alone with its AXI4-Stream ports."""
+    return _unit(epilogue_unit(config))
+
+
+def _unit(unit):
+    facts = {"latency": unit.latency, "inputs": unit.inputs, "outputs": unit.outputs}
+    return Design(unit.name, unit.verilog, unit.config, facts)
 
 
 def _modules(*names):
@@ -80,4 +89,6 @@ BENCHES = {
     "array": (_modules("array_tests"), _array),
     "epilogue": (_modules("epilogue_tests"), _epilogue),
     "engine": (_modules("engine_tests", "engine_tile_tests", "engine_reset_tests"), _engine),
+    "features": (_modules("feature_tests", "table_tests", "split_tests"), _engine),
+    "epilogue_unit": (_modules("feature_tests", "table_tests"), _epilogue_unit),
 }

@@ -2,7 +2,7 @@
 
 import cocotb
 
-from .engine_bench import EngineBench
+from .unit_bench import UnitBench
 from .streams import TRAFFIC
 from .tiles import random_tiles, tile_load
 
@@ -11,7 +11,7 @@ from .tiles import random_tiles, tile_load
 @cocotb.parametrize(traffic=list(TRAFFIC))
 async def reset_in_mid_tile(dut, traffic):
     """Reset after a random number of cycles, several times, and run other tiles to their end after it."""
-    bench = EngineBench(dut)
+    bench = UnitBench(dut)
     config = bench.config
     for attempt in range(6):
         await bench.start(tile_load(config, random_tiles(bench.rng, config, 20)), TRAFFIC[traffic], seed=attempt)
@@ -22,7 +22,7 @@ async def reset_in_mid_tile(dut, traffic):
 @cocotb.test(timeout_time=4, timeout_unit="ms")
 async def pause_then_reset(dut):
     """Reset while everything is full and stands still."""
-    bench = EngineBench(dut)
+    bench = UnitBench(dut)
     config = bench.config
     for attempt in range(3):
         await bench.start(tile_load(config, random_tiles(bench.rng, config, 60)), seed=attempt)
@@ -34,7 +34,7 @@ async def pause_then_reset(dut):
 @cocotb.test(timeout_time=4, timeout_unit="ms")
 async def starve_then_reset(dut):
     """Reset while a tile waits for operands that never come, its parameters loaded and its sums begun."""
-    bench = EngineBench(dut)
+    bench = UnitBench(dut)
     config = bench.config
     for attempt in range(3):
         load = tile_load(config, random_tiles(bench.rng, config, 8))
@@ -48,7 +48,7 @@ async def starve_then_reset(dut):
 @cocotb.test(timeout_time=4, timeout_unit="ms")
 async def quiet_after_reset(dut):
     """A reset in mid-tile without anything to do afterwards: no row comes out, and no stream is stuck."""
-    bench = EngineBench(dut)
+    bench = UnitBench(dut)
     config = bench.config
     load = tile_load(config, random_tiles(bench.rng, config, 10))
     for cycles in (1, bench.facts["latency"], bench.facts["latency"] + 5):

@@ -2,7 +2,7 @@
 
 import cocotb
 
-from .engine_bench import EngineBench, join
+from .unit_bench import UnitBench, join
 from .programs import gemm_load, split_commands
 from .streams import TRAFFIC
 
@@ -23,7 +23,7 @@ def _sizes(config):
 @cocotb.parametrize(traffic=list(TRAFFIC))
 async def products(dut, traffic):
     """Products of many sizes follow each other without a gap, each with another family and other parameters."""
-    bench = EngineBench(dut)
+    bench = UnitBench(dut)
     config = bench.config
     loads = [gemm_load(bench.rng, config, *size) for size in _sizes(config)]
     await bench.run(join(loads), TRAFFIC[traffic], seed=11)
@@ -32,7 +32,7 @@ async def products(dut, traffic):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def every_family(dut):
     """Each built family in turn, in neighbouring products."""
-    bench = EngineBench(dut)
+    bench = UnitBench(dut)
     config = bench.config
     families = config.epilogue.families if config.epilogue else (None,)
     loads = [gemm_load(bench.rng, config, config.rows + 1, 8, config.cols, family) for family in families * 2]
@@ -43,7 +43,7 @@ async def every_family(dut):
 @cocotb.parametrize(traffic=list(TRAFFIC))
 async def split_k(dut, traffic):
     """A dot product in several commands: partial sums stay in the array and the bias is added exactly once."""
-    bench = EngineBench(dut)
+    bench = UnitBench(dut)
     config = bench.config
     loads = [gemm_load(bench.rng, config, *size) for size in _sizes(config)]
     await bench.run(split_commands(bench.rng, config, join(loads)), TRAFFIC[traffic], seed=12)
@@ -52,7 +52,7 @@ async def split_k(dut, traffic):
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 async def long_k(dut):
     """K = 2048, and the cycles it takes: one a step, and the way through the pipeline once."""
-    bench = EngineBench(dut)
+    bench = UnitBench(dut)
     config = bench.config
     k = min(2048, config.max_k)
     cycles = await bench.run(gemm_load(bench.rng, config, config.rows, k, 2 * config.cols))
@@ -63,7 +63,7 @@ async def long_k(dut):
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 async def full_utilization(dut):
     """Tiles of K = ``tile_period`` follow each other without a bubble: a tile more takes K cycles more, exactly."""
-    bench = EngineBench(dut)
+    bench = UnitBench(dut)
     config = bench.config
     k = min(max(config.tile_period, 2), config.max_k)
     few, many = 8, 24

@@ -3,7 +3,7 @@
 import cocotb
 import numpy as np
 
-from .engine_bench import EngineBench
+from .unit_bench import UnitBench
 from .streams import TRAFFIC
 from .tiles import random_records, random_tile, random_tiles, tile_load
 
@@ -15,7 +15,7 @@ _M_MAX = (1 << 31) - 1
 @cocotb.parametrize(traffic=list(TRAFFIC))
 async def neighbours(dut, traffic):
     """Families, bounds, sizes, swaps and partial sums change from tile to tile."""
-    bench = EngineBench(dut)
+    bench = UnitBench(dut)
     tiles = random_tiles(bench.rng, bench.config, 60)
     await bench.run(tile_load(bench.config, tiles), TRAFFIC[traffic], seed=21)
 
@@ -24,7 +24,7 @@ async def neighbours(dut, traffic):
 @cocotb.parametrize(traffic=list(TRAFFIC))
 async def shortest_tiles(dut, traffic):
     """K = 1 throughout, every tile with new records: tiles end as often as the lanes allow."""
-    bench = EngineBench(dut)
+    bench = UnitBench(dut)
     config, rng = bench.config, bench.rng
     tiles = [random_tile(rng, config, 1) for _ in range(24)]
     if config.epilogue is not None:
@@ -37,7 +37,7 @@ async def shortest_tiles(dut, traffic):
 @cocotb.parametrize(slow=["cmd", "a", "w", "bias", "scale"])
 async def one_slow_stream(dut, slow):
     """One stream that nearly never has a word delays the others and changes nothing."""
-    bench = EngineBench(dut)
+    bench = UnitBench(dut)
     if slow not in bench.sources:
         return
     load = tile_load(bench.config, random_tiles(bench.rng, bench.config, 12, longest=6))
@@ -49,7 +49,7 @@ async def one_slow_stream(dut, slow):
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 async def full_to_the_brim(dut):
     """The sink takes nothing until the whole unit stands still, then everything."""
-    bench = EngineBench(dut)
+    bench = UnitBench(dut)
     config = bench.config
     tiles = [random_tile(bench.rng, config, 3) for _ in range(40)]
     if config.epilogue is not None:
@@ -67,7 +67,7 @@ async def full_to_the_brim(dut):
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 async def operand_extremes(dut):
     """The largest sums in both directions, K times the extremes of both operand types."""
-    bench = EngineBench(dut)
+    bench = UnitBench(dut)
     config, rng = bench.config, bench.rng
     k = min(config.max_k, 300)
     tiles = []
@@ -84,7 +84,7 @@ async def operand_extremes(dut):
 @cocotb.test(timeout_time=4, timeout_unit="ms")
 async def parameter_extremes(dut):
     """Bias at the limits of 32 bits, multipliers 0 and 2**31 - 1, each shift from 0 to 62, for each family."""
-    bench = EngineBench(dut)
+    bench = UnitBench(dut)
     config, rng = bench.config, bench.rng
     if config.epilogue is None:
         return

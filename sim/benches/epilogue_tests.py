@@ -43,10 +43,10 @@ class _EpilogueBench(Bench):
 
 def _record_words(config, name, blocks):
     if name == "bias":
-        fields = bias_fields(config.epilogue)
+        fields = bias_fields(config)
         records = [{"bias": block.bias_records} for block in blocks if block.bias]
     else:
-        fields = scale_fields(config.epilogue)
+        fields = scale_fields(config)
         scales = [block.scale_records for block in blocks if block.scale]
         records = [{"multiplier": multiplier, "shift": t} for multiplier, t in scales]
     zeros = {field.name: np.zeros(config.cols, np.int64) for field in fields}
@@ -86,7 +86,7 @@ def _random_blocks(rng, config, count, *, gap=0):
 
 def _set_modes(rng, config, block):
     output = config.output_type
-    block.family = rng.choice(config.epilogue.families)
+    block.family = config.epilogue.families[rng.integers(len(config.epilogue.families))]
     block.zp = int(rng.choice([output.min, output.max, rng.integers(output.min, output.max + 1)]))
     block.lo, block.hi = output.min, output.max
     if rng.random() < 0.3:

@@ -4,9 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...rtl.drain import element_tag
 from ...rtl.formats import row_layout
-from ...rtl.lane import output_mode, round_mode
+from ...rtl.tags import element_tag, modes
 from ..golden import epilogue
 from .packing import pack, pack_array
 
@@ -103,7 +102,7 @@ class LaneFeeder:
         want = self._due.pop(cycle, None)
         assert valid == (want is not None), f"row_valid is {valid} in cycle {cycle}"
         if valid:
-            row = int(dut.row.value)
+            row = int(dut.row_out.value)
             data, keep, last, mask = want
             assert row >> self._keep_at & ((1 << self._config.cols) - 1) == keep, f"keep is wrong in cycle {cycle}"
             assert row >> self._last_at & 1 == last, f"last is wrong in cycle {cycle}"
@@ -133,16 +132,17 @@ class LaneFeeder:
         mode = {"cols": block.cols - 1}
         if config.epilogue is not None:
             family = config.epilogue.families.index(block.family)
-            self._dut.round_mode.value = pack(round_mode(config), family=family)
+            self._dut.round_mode.value = pack(modes(config)["round_mode"], family=family)
             mode |= {"zp": block.zp, "lo": block.lo, "hi": block.hi}
-        self._dut.output_mode.value = pack(output_mode(config), **mode)
+        self._dut.output_mode.value = pack(modes(config)["output_mode"], **mode)
         begin = cycle + facts["lead"]
         swaps = {f"swap_{name}": getattr(block, name) for name in self._swaps}
         layout, group = element_tag(config), config.group
+        use = pack(layout["use"].shape, channel=1) if self._swaps else 0
         for slot in range(config.rows * group):
             row, index = divmod(slot, group)
             start = slot == 0
-            tag = {"valid": row < block.rows, "last": row == block.rows - 1, "index": index, "start": start}
+            tag = {"valid": row < block.rows, "last": row == block.rows - 1, "index": index, "start": start, "use": use}
             word = pack(layout, **tag, **(swaps if start else {}))
             self._slots[begin + slot] = (word, block.acc[row, index::group])
         result = block.result()[: block.rows, : block.cols]

@@ -5,7 +5,7 @@ import os
 import cocotb
 import numpy as np
 
-from .engine_bench import EngineBench, Load
+from .unit_bench import UnitBench, Load
 from .streams import Traffic
 
 __all__ = ["REPLAY"]
@@ -18,7 +18,7 @@ REPLAY = "PLUSB_BENCH_REPLAY"
 @cocotb.test(timeout_time=20, timeout_unit="ms")
 async def replay(dut):
     """Every run from a reset; data, TKEEP and TLAST of each row, and the cycles from first operand to last row."""
-    bench = EngineBench(dut)
+    bench = UnitBench(dut)
     path = os.environ[REPLAY]
     with np.load(path) as file:
         given = dict(file)
@@ -32,5 +32,5 @@ async def replay(dut):
         for index, (name, size) in enumerate(sizes.items()):
             words = b"".join(row[index].to_bytes(size, "little") for row in bench.sink.rows)
             out[name].append(np.frombuffer(words, np.uint8).reshape(rows, size))
-        out["cycles"].append(bench.sink.last_cycle - bench.sources["a"].first_cycle + 1)
+        out["cycles"].append(bench.sink.last_cycle - bench.operands.first_cycle + 1)
     np.savez(f"{path}.out.npz", **{name: np.array(values) for name, values in out.items()})

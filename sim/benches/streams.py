@@ -123,6 +123,7 @@ class Sink:
     Parameters
     ----------
     data, keep, last, valid, ready : cocotb handles
+        A stream without TKEEP and TLAST has None there.
     chance : Chance
     """
 
@@ -165,6 +166,10 @@ class Sink:
 
     def _read(self, cycle):
         """Row as integers (data, keep, last); bytes that are not kept are 0, for they mean nothing."""
+        if self._payload[1] is None:
+            data = self._payload[0].value
+            assert data.is_resolvable, f"TDATA is {data} in cycle {cycle}"
+            return int(data), None, None
         data, keep, last = (handle.value for handle in self._payload)
         assert keep.is_resolvable, f"TKEEP is {keep} in cycle {cycle}"
         assert last.is_resolvable, f"TLAST is {last} in cycle {cycle}"

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .programs import random_operands
+from ..random_values import random_operands
 
 __all__ = ["Slots", "make_slots", "random_slots"]
 

@@ -7,8 +7,8 @@ import numpy as np
 from ...gen.words import pack_fields, pack_operands
 from ...rtl.formats import bias_fields, command_fields, scale_fields
 from ..golden import epilogue
-from .engine_bench import Load, expect_rows
-from .programs import random_operands
+from ..random_values import random_operands
+from .unit_bench import Load, expect_rows
 
 __all__ = ["Tile", "random_records", "random_tile", "random_tiles", "tile_load"]
 
@@ -68,7 +68,7 @@ def random_tile(rng, config, k, **changes):
     )
     if config.epilogue is not None:
         output = config.output_type
-        tile.family = rng.choice(config.epilogue.families)
+        tile.family = config.epilogue.families[rng.integers(len(config.epilogue.families))]
         tile.zp = int(rng.integers(output.min, output.max + 1))
         tile.lo, tile.hi = output.min, output.max
         if rng.random() < 0.5:
@@ -113,10 +113,11 @@ def tile_load(config, tiles):
     }
     if config.epilogue is not None:
         command |= {
-            "swap_bias": [tile.bias is not None for tile in tiles],
             "swap_scale": [tile.scale is not None for tile in tiles],
             "family": [config.epilogue.families.index(tile.family) for tile in tiles],
         }
+        if "channel" in config.epilogue.bias:
+            command |= {"swap_bias": [tile.bias is not None for tile in tiles], "use_channel": [1] * len(tiles)}
         command |= {name: [getattr(tile, name) for tile in tiles] for name in ("zp", "lo", "hi")}
         streams |= _record_words(config, tiles)
     fields = command_fields(config)
@@ -131,10 +132,10 @@ def _record_words(config, tiles):
     scales = [tile.scale for tile in tiles if tile.scale is not None]
     words = {}
     for name, fields, values in (
-        ("bias", bias_fields(config.epilogue), {"bias": biases}),
+        ("bias", bias_fields(config), {"bias": biases}),
         (
             "scale",
-            scale_fields(config.epilogue),
+            scale_fields(config),
             {"multiplier": [m for m, _ in scales], "shift": [t for _, t in scales]},
         ),
     ):

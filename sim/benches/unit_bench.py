@@ -1,13 +1,13 @@
-"""The engine's testbench: streams in, rows out, compared with what the golden model expects."""
+"""The testbench of whole units: streams in, rows out, compared with what the golden model expects."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from .bench import Bench
 from .streams import FULL_RATE, Chance, Sink, Source
 
-__all__ = ["EngineBench", "Expected", "Load", "expect_rows", "join"]
+__all__ = ["UnitBench", "Expected", "Load", "expect_rows", "join"]
 
 
 @dataclass(frozen=True)
@@ -21,16 +21,19 @@ class Expected:
 
 @dataclass(frozen=True)
 class Load:
-    """Words for each input stream, and the rows they must give.
+    """Words for each input stream, and what they must give.
 
     Parameters
     ----------
     streams : dict of str to uint8 array, shape (beats, bytes)
     rows : list of Expected
+    statistics : list of int
+        Words of the tiles' statistics, where the unit has them.
     """
 
     streams: dict
     rows: list
+    statistics: list = field(default_factory=list)
 
 
 def join(loads):
@@ -38,22 +41,22 @@ def join(loads):
     loads = list(loads)
     names = {name: None for load in loads for name in load.streams}
     streams = {name: np.concatenate([load.streams[name] for load in loads if name in load.streams]) for name in names}
-    return Load(streams, [row for load in loads for row in load.rows])
+    rows = [row for load in loads for row in load.rows]
+    return Load(streams, rows, [word for load in loads for word in load.statistics])
 
 
 def expect_rows(config, values):
     """The rows of one tile: ``values``, int array (valid rows, valid columns), in the unit's output format."""
-    kind = np.dtype(f"<i{4 if config.epilogue is None else 1}")
+    size = config.element_type.width // 8
     values = np.asarray(values, np.int64)
-    size = kind.itemsize
     keep = (1 << (values.shape[1] * size)) - 1
-    octets = np.ascontiguousarray(values.astype(kind)).view(np.uint8)
+    octets = np.ascontiguousarray(values.astype(f"<i{size}")).view(np.uint8)
     end = len(values) - 1
     return [Expected(int.from_bytes(row.tobytes(), "little"), keep, int(i == end)) for i, row in enumerate(octets)]
 
 
-class EngineBench(Bench):
-    """Bench of the Verilog engine with its AXI4-Stream ports."""
+class UnitBench(Bench):
+    """Bench of a Verilog unit with its AXI4-Stream ports: an engine, or an epilogue alone."""
 
     def __init__(self, dut):
         super().__init__(dut)
@@ -67,12 +70,23 @@ class EngineBench(Bench):
             for name in self.facts["inputs"]
         }
         self.sink = Sink(*ports("m_axis_out", "data", "keep", "last", "valid", "ready"), self._chance)
-        self.agents = [*self.sources.values(), self.sink]
+        self.operands = self.sources["a" if "a" in self.sources else "acc"]
+        self.statistics = None
+        if "statistics" in self.facts["outputs"]:
+            data, valid, ready = ports("m_axis_statistics", "data", "valid", "ready")
+            self.statistics = Sink(data, None, None, valid, ready, self._chance)
+        self.agents = [agent for agent in (*self.sources.values(), self.sink, self.statistics) if agent is not None]
+
+    @property
+    def sinks(self):
+        """All sinks."""
+        return [sink for sink in (self.sink, self.statistics) if sink is not None]
 
     async def start(self, load, traffic=FULL_RATE, *, seed=1):
         """Reset and offer a load; nothing of an earlier one is left."""
         self._chance.seed(seed)
-        self.sink.stall = traffic.stall
+        for sink in self.sinks:
+            sink.stall = traffic.stall
         for source in self.sources.values():
             source.idle = traffic.idle
 
@@ -84,11 +98,17 @@ class EngineBench(Bench):
 
     async def finish(self, load):
         """Wait for all rows, compare them, and check that nothing is left."""
-        await self.until(lambda: self.sink.progress >= len(load.rows))
+        words = load.statistics if self.statistics is not None else []
+        counted = self.statistics or self.sink
+        await self.until(lambda: self.sink.progress >= len(load.rows) and counted.progress >= len(words))
         compare(self.sink.rows, load.rows)
-        self.sink.stall = 0
+        for sink in self.sinks:
+            sink.stall = 0
         await self.step(self.facts["latency"] + 4 * self.config.tile_period + 10)
         assert len(self.sink.rows) == len(load.rows), f"{len(self.sink.rows) - len(load.rows)} rows too many came out"
+        if words:
+            got = [data for data, _, _ in self.statistics.rows]
+            assert got == words, f"the statistics are {got}, not {words}"
         left = {name: len(source.words) - source.progress for name, source in self.sources.items() if not source.empty}
         assert not left, f"words were left over: {left}"
 
@@ -105,7 +125,7 @@ class EngineBench(Bench):
         """Reset, run a load to its end and check everything. Returns the cycles from first operand to last row."""
         await self.start(load, traffic, seed=seed)
         await self.finish(load)
-        return self.sink.last_cycle - self.sources["a"].first_cycle + 1
+        return self.sink.last_cycle - self.operands.first_cycle + 1
 
 
 def compare(rows, expected):

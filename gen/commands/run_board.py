@@ -1,0 +1,123 @@
+"""``plusb run MODEL --board PORT``: a network on a board, every layer compared with the golden model."""
+
+import time
+from dataclasses import dataclass, replace
+
+from ..digits import network
+from ..reference import reference
+from .common import CommandError, print_json
+from .terminal import progress_bar, table
+
+__all__ = ["BoardLayer", "execute_on_board", "run_layers"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoardLayer:
+    """One layer's result.
+
+    Parameters
+    ----------
+    name : str
+    m, k, n : int
+        Size of the product.
+    outputs, mismatches : int
+        Outputs compared, and those that differ from the golden model.
+    seconds : float
+        Wall time, the serial line included.
+    """
+
+    name: str
+    m: int
+    k: int
+    n: int
+    outputs: int
+    mismatches: int
+    seconds: float
+
+
+def run_layers(board, config, net, *, progress=lambda text, share: None):
+    """Run a network; every layer reads what the board made of the one before.
+
+    Parameters
+    ----------
+    board : Board
+    config : EngineConfig
+    net : DigitsNetwork
+    progress : callable
+        Called with a layer's name and the share of it that is done, 0 to 1.
+
+    Returns
+    -------
+    (list of BoardLayer, int64 array)
+        The layers, and the scores.
+    """
+    x, layers = net.quantize_input(net.images), []
+    for layer in net.layers:
+        began = time.perf_counter()
+        y = board.run(layer, x, progress=lambda share, name=layer.name: progress(name, share))
+        seconds = time.perf_counter() - began
+        wrong = int((y != reference(config, layer, x).out).sum())
+        layers.append(
+            BoardLayer(
+                name=layer.name,
+                m=len(x),
+                k=layer.k,
+                n=layer.n,
+                outputs=y.size,
+                mismatches=wrong,
+                seconds=round(seconds, 3),
+            )
+        )
+        x = y
+    return layers, x
+
+
+def execute_on_board(arguments, config):
+    """Run the network on the board at ``arguments.board`` and print what it showed; 1 if anything differs."""
+    from ...fpga.host import Board
+    from ...fpga.link import BoardError
+
+    net = network.load()
+    net = replace(net, images=net.images[: arguments.limit], labels=net.labels[: arguments.limit])
+    try:
+        with progress_bar(quiet=arguments.json) as show, Board(arguments.board, arguments.baud, config=config) as board:
+            layers, scores = run_layers(board, config, net, progress=show)
+            counters, clock = board.counters, board.identity.clock_hz
+    except BoardError as error:
+        raise CommandError(str(error)) from error
+    except ValueError as error:
+        raise CommandError(f"{arguments.config} cannot run {arguments.model}: {error}") from error
+    mismatches = sum(layer.mismatches for layer in layers)
+    if arguments.json:
+        print_json(
+            {
+                "config": arguments.config,
+                "clock_hz": clock,
+                "accuracy": net.accuracy(scores),
+                "layers": [vars(layer) for layer in layers],
+                "mismatches": mismatches,
+                "line": vars(counters),
+            }
+        )
+    else:
+        print(
+            f"{arguments.model}, {len(net.images)} images, on the board at {arguments.board}: "
+            f"{config.rows}x{config.cols} array at {clock / 1e6:g} MHz"
+        )
+        table(
+            ["layer", "M x K x N", "outputs", "mismatches", "seconds"],
+            [
+                [
+                    layer.name,
+                    f"{layer.m} x {layer.k} x {layer.n}",
+                    f"{layer.outputs:,}",
+                    f"{layer.mismatches:,}",
+                    f"{layer.seconds:.2f}",
+                ]
+                for layer in layers
+            ],
+        )
+        print(f"accuracy    {net.accuracy(scores):.2%} (float {net.float_accuracy():.2%})")
+        print(f"compared    {sum(layer.outputs for layer in layers):,} outputs, {mismatches:,} mismatches")
+        print(f"line        {counters.frames:,} frames, {counters.retries:,} sent again")
+    return 1 if mismatches else 0
