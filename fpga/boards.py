@@ -21,10 +21,8 @@ class Device:
         ``ice40``, ``ecp5`` or ``gowin``.
     luts, dsps, brams : int
         4-input look-up tables, multiplier blocks (16x16 on iCE40, 18x18 elsewhere) and block memories.
-    synth : tuple of str
-        Options of the Yosys ``synth_`` command.
-    nextpnr : tuple of str
-        Options of nextpnr that choose the die.
+    synth, nextpnr : tuple of str
+        Options of the Yosys ``synth_`` command, and those of nextpnr that choose the die.
     """
 
     name: str
@@ -62,6 +60,9 @@ _GW2A18 = Device(
     ("-family", "gw2a"),
     ("--device", "GW2A-LV18PG256C8/I7", "--vopt", "family=GW2A-18C"),
 )
+
+# A lane of 31-bit scales takes 4 multipliers, a processing element one.
+_LARGEST = {_12F: "tiny", _25F: "tiny", _45F: "small", _85F: "medium"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -220,6 +221,7 @@ BOARDS = {
                 title=f"ULX3S {size}",
                 device=device,
                 platform_class=f"ulx3s:ULX3S_{size}_Platform",
+                preset=_LARGEST[device],
                 **_ULX3S,
             )
             for size, device in (("12F", _12F), ("25F", _25F), ("45F", _45F), ("85F", _85F))
@@ -230,6 +232,7 @@ BOARDS = {
                 title=f"OrangeCrab r0.2 {size}",
                 device=device,
                 platform_class=f"orangecrab_r0_2:OrangeCrabR0_2_{size}Platform",
+                preset=_LARGEST[device],
                 **_ORANGECRAB,
             )
             for size, device in (("25F", _25F), ("85F", _85F))
@@ -259,6 +262,7 @@ BOARDS = {
             freq_mhz=120,
             serial=f"{_USB} (second channel)",
             package=("--package", "CABGA381", "--speed", "8"),
+            preset="small",
         ),
         Board(
             name="tang_nano_9k",
@@ -281,6 +285,7 @@ BOARDS = {
             freq_mhz=81,
             serial=f"{_USB} of the Dock",
             pack_options=("--mspi_as_gpio", "--sspi_as_gpio", "--ready_as_gpio", "--done_as_gpio"),
+            preset="small",
             note="switch 1 of the Dock's DIP switch must be on, or the core board stays in reset",
         ),
     )

@@ -14,6 +14,7 @@ from amaranth.hdl import Fragment
 from ..rtl.drain import DrainTagger
 from ..rtl.engine import Engine
 from ..rtl.target import Target
+from ..rtl.weight_replay import WeightReplay
 
 __all__ = ["Size", "Timing", "cycles", "sizes_of", "timing"]
 
@@ -41,6 +42,8 @@ class Timing:
         Fewest cycles between the ends of two tiles that swap records in; None where there are no records.
     first_swap : int
         First cycle, after the one that takes the first operand, in which such a tile can end.
+    weight_delay : int
+        Cycles by which weights lag behind activations on an idle unit.
     """
 
     rows: int
@@ -50,6 +53,7 @@ class Timing:
     latency: int
     swap_period: int | None
     first_swap: int
+    weight_delay: int
 
 
 @lru_cache(maxsize=32)
@@ -74,6 +78,7 @@ def timing(config):
         latency=engine.latency,
         swap_period=swap_period,
         first_swap=first_swap,
+        weight_delay=WeightReplay.LATENCY if config.replay_depth else 0,
     )
 
 
@@ -107,7 +112,7 @@ def cycles(unit, sizes):
         row_tiles, col_tiles = -(-size.m // unit.rows), -(-size.n // unit.cols)
         steps = max(size.k, 3)  # a command that ends a tile takes 3 cycles
         spacing = max(steps, unit.tile_period)
-        first = end + steps if swap is None else end + spacing
+        first = end + max(steps, unit.weight_delay + size.k) if swap is None else end + spacing
         between = row_tiles * spacing
         if unit.swap_period is not None:
             first = max(first, unit.first_swap if swap is None else swap + unit.swap_period)

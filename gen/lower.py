@@ -60,7 +60,8 @@ def lower(config, gemm, x, terms=None):
     """The program that computes ``gemm`` of ``x`` on an engine.
 
     Blocks of C columns follow each other; in each, tiles of R rows. A block's parameters are swapped in by its first
-    tile. Rows and columns beyond the product's are fed with zeros and never come out.
+    tile; a unit that keeps K rows of weights loads the block's weights with that tile alone. Rows and columns beyond
+    the product's are fed with zeros and never come out.
 
     Parameters
     ----------
@@ -92,12 +93,16 @@ def lower(config, gemm, x, terms=None):
     a_strips = padded_x.reshape(row_tiles, rows, k).transpose(0, 2, 1)
     w_strips = padded_w.reshape(k, col_tiles, cols).transpose(1, 0, 2)
     w_words = pack_operands(w_strips, config.weight_type).reshape(col_tiles, 1, k, -1)
+    loads = 1 if k <= config.replay_depth else row_tiles  # of each strip of weights
     streams = {
         "a": np.tile(pack_operands(a_strips, config.activation_type), (col_tiles, 1)),
-        "w": np.repeat(w_words, row_tiles, axis=1).reshape(col_tiles * row_tiles * k, -1),
+        "w": np.repeat(w_words, loads, axis=1).reshape(col_tiles * loads * k, -1),
     }
     modes, sides = ({}, {}) if config.epilogue is None else epilogue_words(config, gemm, terms or Terms(), m)
     tiles = _tiles(config, m, n) | {"k": k - 1, "clear": 1, "emit": 1}
+    if config.replay_depth:
+        first = tiles["first_of_block"]
+        tiles |= {"store_w": first & (loads == 1), "replay_w": ~first & (loads == 1)}
     streams["cmd"] = pack_fields(command_fields(config), **_known(config, tiles, modes))
     return Program(config, m, k, n, streams | sides)
 
@@ -166,6 +171,7 @@ def _tiles(config, m, n):
         "cols": np.repeat(tile_cols - 1, row_tiles),
         "swap_bias": first_of_block,
         "swap_scale": first_of_block,
+        "first_of_block": first_of_block,
     }
 
 
@@ -176,7 +182,7 @@ def _known(config, tiles, modes):
     for use, free in (("use_relative", "free_table"), ("use_lut", "free_lut")):
         if use in modes:
             modes = modes | {free: last & bool(modes[use])}
-    absent = {"swap_bias", "swap_scale"} if epilogue is None else set()
+    absent = {"first_of_block"} | ({"swap_bias", "swap_scale"} if epilogue is None else set())
     if epilogue is not None and not epilogue.uses_bias_stream:
         absent.add("swap_bias")
     return {name: value for name, value in (tiles | modes).items() if name not in absent}

@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 
+from ..rtl.interval import Interval
 from ..rtl.numeric import Family
 from ..sim.golden import load_bias, store_bias
 
@@ -29,8 +30,8 @@ def stored_bias(config, bias):
     if np.max(stored.shift, initial=0) > max(0, 32 - epilogue.bias_width) or (
         epilogue.bias_width >= 32 and not np.array_equal(stored.values, bias)
     ):
-        limit = max(32, epilogue.bias_width)
-        raise ValueError(f"bias must fit {limit} bits, not {int(bias[np.abs(bias).argmax()])!r}")
+        limits = Interval.signed(max(32, epilogue.bias_width))
+        raise ValueError(f"bias must be in {limits.lo}..{limits.hi}, not {int(bias[np.abs(bias).argmax()])!r}")
     return stored
 
 

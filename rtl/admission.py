@@ -13,7 +13,8 @@ def row_terms(config, stream, *, engine):
     """The terms for which a tile takes the rows of a side stream."""
     if stream == "aux":
         return ("tile", "residual")
-    return ("row", "relative", "row_zero_point") if engine else ("row", "relative", "row_zero_point", "weight_zero_point")
+    terms = ("row", "relative", "row_zero_point")
+    return terms if engine else (*terms, "weight_zero_point")
 
 
 class Admission(wiring.Component):

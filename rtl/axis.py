@@ -14,8 +14,8 @@ def _padded(bits):
 class AxisTop(wiring.Component):
     """Wraps a component of input and output streams.
 
-    An input ``x`` becomes ``s_axis_x_tdata``, ``_tvalid``, ``_tready``; an output ``y`` becomes ``m_axis_y_*``, for rows
-    with ``_tkeep`` and ``_tlast``. Data is padded with ignored bits to whole bytes.
+    An input ``x`` becomes ``s_axis_x_tdata``, ``_tvalid``, ``_tready``; an output ``y`` becomes ``m_axis_y_*``, with
+    ``_tkeep`` and ``_tlast`` where it is one of rows. Data is padded with ignored bits to whole bytes.
 
     Parameters
     ----------

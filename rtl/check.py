@@ -4,7 +4,7 @@ __all__ = ["check_bool", "check_choice", "check_int"]
 
 
 def check_int(name, value, low, high, *, why=""):
-    """Raise ``TypeError`` or ``ValueError`` unless ``value`` is an integer in ``low..high``; ``why`` is the limit's reason."""
+    """Raise ``TypeError`` or ``ValueError`` unless ``value`` is an integer in ``low..high``, for the reason ``why``."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError(f"{name} must be an integer, not {value!r}")
     if not low <= value <= high:

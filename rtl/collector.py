@@ -38,9 +38,7 @@ class ColumnCollector(wiring.Component):
 
     def __init__(self, rows, group, width, *, spacing=None):
         self._rows, self._group, self._spacing = rows, group, spacing or group
-        super().__init__(
-            {"acc": In(data.ArrayLayout(signed(width), group)), "start": In(1), "o": Out(signed(width))}
-        )
+        super().__init__({"acc": In(data.ArrayLayout(signed(width), group)), "start": In(1), "o": Out(signed(width))})
 
     def elaborate(self, platform):
         m = Module()

@@ -3,7 +3,7 @@
 import dataclasses
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from .check import check_choice, check_int
@@ -34,6 +34,8 @@ class EngineConfig:
         ``None`` takes the largest that is safe.
     acc_width : int or None
         Bits of the accumulators; ``None`` derives the fewest that ``max_k`` products need. Fewer are refused.
+    replay_depth : int
+        Rows of weights that the unit keeps, so that all tiles of a block of columns load them once; 0 for none.
     epilogue : EpilogueConfig or None
         ``None`` leaves the epilogue out: the unit then delivers raw int32 accumulators.
 
@@ -50,7 +52,8 @@ class EngineConfig:
     weight: str = "int8"
     max_k: int | None = None
     acc_width: int | None = None
-    epilogue: EpilogueConfig | None = EpilogueConfig()
+    replay_depth: int = 0
+    epilogue: EpilogueConfig | None = field(default_factory=EpilogueConfig)
 
     def __post_init__(self):
         check_int("rows", self.rows, 1, 64)
@@ -72,13 +75,16 @@ class EngineConfig:
         if self.acc_width is None:
             object.__setattr__(self, "acc_width", needed)
         check_int("acc_width", self.acc_width, needed, self.raw_width, why=self._counterexample())
+        check_int("replay_depth", self.replay_depth, 0, 65536)
+        if self.replay_depth == 1:
+            raise ValueError("replay_depth must be 0 or in 2..65536, not 1")
         if self.epilogue is not None and not isinstance(self.epilogue, EpilogueConfig):
             raise TypeError(f"epilogue must be an EpilogueConfig or None, not {self.epilogue!r}")
 
     def _counterexample(self):
         """The operands that need the widest accumulator, in words."""
         terms = [(x * w, x, w) for x in _ends(self.activation_type) for w in _ends(self.weight_type)]
-        product, x, w = max(terms, key=lambda term: Interval(min(term[0], 0), max(term[0], 0)).times(self.max_k).signed_width)
+        product, x, w = max(terms, key=lambda term: Interval(term[0], term[0]).times(self.max_k).signed_width)
         return f"{self.max_k} products of {x} x {w} sum up to {product * self.max_k}"
 
     def replace(self, **changes):
@@ -163,7 +169,7 @@ class EngineConfig:
 
     @classmethod
     def from_dict(cls, values):
-        """The configuration that ``values`` describe; an unknown key raises ``ValueError`` that lists the known ones."""
+        """The configuration that ``values`` describe; ``ValueError`` for an unknown key lists the known ones."""
         values = dict(values)
         epilogue = values.pop("epilogue", {})
         if epilogue == "none":

@@ -8,6 +8,7 @@ from .tags import drain_event, element_tag
 
 __all__ = ["DrainTagger"]
 
+
 class DrainTagger(wiring.Component):
     """Follows each event with R x G element tags, row by row, G columns of the lane in each.
 

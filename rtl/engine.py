@@ -16,6 +16,7 @@ from .plumbing import connect_admission, connect_modes, connect_output
 from .row_buffer import RowBuffer
 from .sequencer import Sequencer
 from .stream_buffer import StreamBuffer
+from .weight_replay import WeightReplay
 
 __all__ = ["Engine"]
 
@@ -56,9 +57,7 @@ class Engine(wiring.Component):
         #: Cycles from a tile's event to the tag of its first element at the first lane.
         lead = self._array.latency + collected
         self._tag_delay = lead - DrainTagger.LATENCY
-        self._epilogue = EpilogueRow(
-            config, config.acc_range, skew=config.group, lead=lead, period=config.tile_period
-        )
+        self._epilogue = EpilogueRow(config, config.acc_range, skew=config.group, lead=lead, period=config.tile_period)
         # An input buffer and the sequencer before it, the output buffer behind it.
         self.latency = 2 + lead + self._epilogue.latency + RowBuffer.LATENCY
         # Room for the rows of all tiles on their way at full speed, so that waiting for room costs no cycle.
@@ -90,9 +89,8 @@ class Engine(wiring.Component):
             feed_depth=epilogue.feed_depth,
         )
 
-        wiring.connect(m, wiring.flipped(self.cmd), sequencer.cmd)
-        for name in ("a", "w"):
-            wiring.connect(m, self._buffered(m, name), getattr(sequencer, name))
+        wiring.connect(m, self._buffered(m, "a"), sequencer.a)
+        self._connect_commands(m, sequencer)
         for name in self._streams:
             wiring.connect(m, self._buffered(m, name), getattr(epilogue, name))
         m.d.comb += [
@@ -113,6 +111,25 @@ class Engine(wiring.Component):
         connect_output(m, self, epilogue, admission, self.out_depth)
         return m
 
+    def _connect_commands(self, m, sequencer):
+        """Commands and weights; where weights are kept, both go through the unit that keeps them."""
+        weights = self._buffered(m, "w")
+        if not self.config.replay_depth:
+            wiring.connect(m, wiring.flipped(self.cmd), sequencer.cmd)
+            wiring.connect(m, weights, sequencer.w)
+            return
+        m.submodules.replay = replay = WeightReplay(self.config)
+        wiring.connect(m, weights, replay.i)
+        wiring.connect(m, replay.o, sequencer.w)
+        # Both take the same commands, each when it is ready.
+        takers = {"sequencer": sequencer.cmd, "replay": replay.cmd}
+        done = {name: Signal(name=f"{name}_has_command") for name in takers}
+        ready = [done[name] | taker.ready for name, taker in takers.items()]
+        m.d.comb += self.cmd.ready.eq(Cat(ready).all())
+        for name, taker in takers.items():
+            m.d.comb += [taker.payload.eq(self.cmd.payload), taker.valid.eq(self.cmd.valid & ~done[name])]
+            m.d.sync += done[name].eq(self.cmd.valid & ~self.cmd.ready & (done[name] | taker.ready))
+
     def _buffered(self, m, name):
         port = getattr(self, name)
         m.submodules[f"{name}_buffer"] = buffer = StreamBuffer(port.payload.shape())
@@ -132,7 +149,11 @@ class Engine(wiring.Component):
         if has_sums:
             width = len(array.row_sum)
             m.submodules.collector_sum = collector = ColumnCollector(config.rows, 1, width, spacing=config.group)
-            m.d.comb += [collector.acc[0].eq(array.row_sum), collector.start.eq(start), epilogue.row_sum.eq(collector.o)]
+            m.d.comb += [
+                collector.acc[0].eq(array.row_sum),
+                collector.start.eq(start),
+                epilogue.row_sum.eq(collector.o),
+            ]
         for lane in range(config.lanes):
             collector = ColumnCollector(config.rows, config.group, config.acc_range.signed_width)
             m.submodules[f"collector_{lane}"] = collector

@@ -32,8 +32,8 @@ class EpilogueConfig:
     bias_width : int
         Bits of a stored bias, 8, 16, 24, 32 or 40, of every form.
     bias_storage : str
-        Meaning of a channel bias narrower than 32 bits: ``sat`` (as it is, at the accumulator's scale), ``shift`` (to be
-        shifted left by a number in the tile's command) or ``chshift`` (by a number in the column's record).
+        Meaning of a channel bias narrower than 32 bits: ``sat`` (as it is, at the accumulator's scale), ``shift``
+        (to be shifted left by a number in the tile's command) or ``chshift`` (by a number in the column's record).
     relative_depth : int
         Words of the table of the ``relative`` form.
     weight_zero_point : bool
@@ -87,7 +87,8 @@ class EpilogueConfig:
         check_choice("bias_storage", self.bias_storage, _BIAS_STORAGES)
         if self.bias_storage != "sat" and ("channel" not in self.bias or self.bias_width >= 32):
             raise ValueError(
-                f"bias_storage must be sat unless a channel bias is stored in fewer than 32 bits, not {self.bias_storage!r}"
+                "bias_storage must be sat unless a channel bias is stored in fewer than 32 bits, "
+                f"not {self.bias_storage!r}"
             )
         check_int("relative_depth", self.relative_depth, 2, 4096)
         for name in ("negative_scale", "weight_zero_point", "row_zero_point", "residual", "raw", "statistics"):
@@ -95,7 +96,8 @@ class EpilogueConfig:
         check_choice("output", self.output, _OUTPUTS)
         check_choice("lut_banks", self.lut_banks, (0, 2, 4))
         if self.lut_banks and self.output_type.width > 8:
-            raise ValueError(f"lut_banks must be 0 where the output is {self.output} (256 entries), not {self.lut_banks!r}")
+            reason = f"where the output is {self.output} (256 entries)"
+            raise ValueError(f"lut_banks must be 0 {reason}, not {self.lut_banks!r}")
 
     @property
     def output_type(self):

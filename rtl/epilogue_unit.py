@@ -39,7 +39,7 @@ class EpilogueUnit(wiring.Component):
 
     Throughput
     ----------
-    One row each ``config.group`` cycles, tiles without a gap where they take :attr:`RowSequencer.PERIOD` cycles or more.
+    One row each ``config.group`` cycles, and no gap between tiles of :attr:`RowSequencer.PERIOD` cycles or more.
 
     Raises
     ------

@@ -48,6 +48,11 @@ def command_fields(config, *, engine=True):
             Field("clear", 1, doc="start new sums; 0 adds to the partial sums in the array"),
             Field("emit", 1, doc="hand the sums to the epilogue; 0 keeps them in the array"),
         ]
+        if config.replay_depth:
+            fields += [
+                Field("store_w", 1, doc="keep the K rows of weights, of which there are at most replay_depth"),
+                Field("replay_w", 1, doc="take the K rows of weights that were kept, none from the stream"),
+            ]
     return tuple(fields) if config.epilogue is None else (*fields, *_mode_fields(config))
 
 
@@ -188,4 +193,3 @@ def row_layout(config):
 def command_layout(config, *, engine=True):
     """Amaranth layout of :func:`command_fields`."""
     return layout(command_fields(config, engine=engine))
-

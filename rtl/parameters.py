@@ -17,8 +17,8 @@ class ParameterLoader(wiring.Component):
     """Spreads a stream of records, one a column, over the lanes' stores.
 
     A set of C records is taken as soon as the bank that is not in use is free; then the stream waits until a tile has
-    claimed the set (``claim``, when it is issued) and the first lane has swapped (``release``). Lanes swap one after the
-    other no slower than records arrive, so that none is overwritten before its lane has swapped.
+    claimed the set (``claim``, when it is issued) and the first lane has swapped (``release``). Lanes swap one after
+    the other no slower than records arrive, so that none is overwritten before its lane has swapped.
 
     Parameters
     ----------
@@ -134,9 +134,7 @@ class ParameterStore(wiring.Component):
             self.o.eq(read.data),
             write.addr.eq(Cat((self.write.col - self._first)[: len(self.index)], self.write.bank)),
             write.data.eq(self.write.data),
-            write.en.eq(
-                self.write.en & (self.write.col >= self._first) & (self.write.col < self._first + self._count)
-            ),
+            write.en.eq(self.write.en & (self.write.col >= self._first) & (self.write.col < self._first + self._count)),
         ]
         m.d.sync += bank.eq(present)
         return m

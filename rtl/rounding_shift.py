@@ -93,7 +93,7 @@ class RoundingShift(wiring.Component):
         ups = {
             Family.half_up: half,
             Family.half_away: half & (~negative | sticky),
-            # The first rounding of the double ones reaches the half where all between bit 30 and it carries, or borrows.
+            # The first of two roundings reaches the half where all between bit 30 and it carries, or borrows.
             Family.gemmlowp: Mux(far & (bit30 ^ negative) & flags["all_differ"], ~negative, half),
             Family.ruy: half | (far & bit30 & flags["all_set"]),
             Family.floor: 0,

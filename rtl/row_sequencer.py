@@ -22,7 +22,8 @@ class RowSequencer(wiring.Component):
     Members
     -------
     cmd, rows : In, streams of commands and of rows of C accumulators
-    command, loaded : Out, the command of the tile to admit, and whether the next cycle has another; may_end : ``In(1)``, of that tile; end : ``Out(1)``: it is admitted
+    command, loaded : Out, the command of the tile to admit, and whether the next cycle has another
+    may_end : ``In(1)``, that tile may be admitted; end : ``Out(1)``, it is
     acc, tag : Out, an accumulator for each lane and their ``element_tag``
 
     Latency

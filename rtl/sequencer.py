@@ -24,7 +24,8 @@ class Sequencer(wiring.Component):
     Members
     -------
     cmd, a, w : In, streams of commands and operands
-    command, loaded : Out, the command that is active, and whether the next cycle has another; may_end : ``In(1)``, of its tile; end : ``Out(1)``: it ends in this cycle
+    command, loaded : Out, the command that is active, and whether the next cycle has another
+    may_end : ``In(1)``, its tile may end in the next cycle; end : ``Out(1)``, it ends in this one
     a_step, w_step, tag : Out, a slot of the array
     event : ``Out(drain_event(config))``, with the slot that ends a tile
     issued : Out, that tile's command, with ``event``

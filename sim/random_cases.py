@@ -102,8 +102,8 @@ def random_product(rng, config, m, k, n, *, family=None, use=0.7):
     family : Family or None
         One of those that are built; ``None`` takes any.
     use : float, or set of str
-        Chance of each feature that is built, or those to use, if they are built: ``scalar, channel, row, tile, relative,
-        weight_zero_point, row_zero_point, residual, negative_scale, lut, raw, clamp``.
+        Chance of each feature that is built, or those to use, if they are built: ``scalar, channel, row, tile,
+        relative, weight_zero_point, row_zero_point, residual, negative_scale, lut, raw, clamp``.
 
     Returns
     -------
@@ -126,6 +126,7 @@ def random_product(rng, config, m, k, n, *, family=None, use=0.7):
     lut = uses("lut", epilogue.lut_banks)
     negative = uses("negative_scale", epilogue.negative_scale)
     scale = random_scale(rng, family, octave, n)
+    weight_zero_point = uses("weight_zero_point", epilogue.weight_zero_point)
     gemm = Gemm(
         name="random",
         op="GEMM",
@@ -137,7 +138,7 @@ def random_product(rng, config, m, k, n, *, family=None, use=0.7):
         zp_out=int(rng.integers(output.min, output.max + 1)),
         lo=lo,
         hi=hi,
-        zw=random_operands(rng, n, config.weight_type) if uses("weight_zero_point", epilogue.weight_zero_point) else None,
+        zw=random_operands(rng, n, config.weight_type) if weight_zero_point else None,
         lut=random_operands(rng, 256, output) if lut else None,
         raw=uses("raw", epilogue.raw) and (isinstance(use, set) or rng.random() < 0.5),
     )

@@ -44,17 +44,18 @@ def digits(count):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("count", "noise"), [(24, None), (4, Noise(drop=2e-4, flip=2e-4, garbage=2e-4))], ids=["clean", "noise"]
+    ("count", "noise"), [(16, None), (4, Noise(drop=2e-4, flip=2e-4, garbage=2e-4))], ids=["clean", "noise"]
 )
 def test_digits(count, noise):
     net = digits(count)
     shares = []
-    with virtual(SMALL, noise=noise) as running, Board(running.port, config=SMALL, timeout=0.3) as board:
+    with virtual(SMALL, noise=noise) as running, Board(running.port, config=SMALL) as board:
         layers, scores = run_layers(board, SMALL, net, progress=lambda name, share: shares.append((name, share)))
         assert [layer.mismatches for layer in layers] == [0, 0, 0]
         assert sum(layer.outputs for layer in layers) == count * (128 + 64 + 10)
         assert net.accuracy(scores) >= 0.9
-        assert (board.counters.retries > 0) == (noise is not None)
+        # On a busy machine there are time-outs without any noise.
+        assert board.counters.retries > 0 or noise is None
         assert board.read(0) == b""
     assert all(0 <= share <= 1 for _, share in shares)
     assert shares[-1] == ("fc3", 1)

@@ -76,9 +76,13 @@ def lines(check, count):
     [
         pytest.param(PRESETS["tiny"], marks=pytest.mark.slow),
         pytest.param(MIXED, marks=pytest.mark.slow),
+        pytest.param(
+            EngineConfig(rows=2, cols=2, epilogue=EpilogueConfig(bias=("channel", "row"), families=("half_up",))),
+            marks=pytest.mark.slow,
+        ),
         EngineConfig(rows=2, cols=1, max_k=16, epilogue=None),
     ],
-    ids=["tiny", "mixed", "raw"],
+    ids=["tiny", "mixed", "row", "raw"],
 )
 def test_pass(config):
     stimulus = Stimulus(config)
@@ -97,7 +101,7 @@ def test_fault():
 
 def test_signature_tells_words_and_their_order():
     seen = set()
-    for words in ([0, 0], [1, 0], [0, 1], [1, 3], [3, 1], [1 << 31, 0], [0, 1 << 31]):
+    for words in ([0, 0], [1, 0], [0, 1], [5, 9], [9, 5], [1 << 20, 0], [0, 1 << 20]):
         signature = 1
         for word in words:
             signature = next_signature(signature, word, 32)
@@ -105,7 +109,7 @@ def test_signature_tells_words_and_their_order():
     assert len(seen) == 7
 
 
-def test_streams_without_source():
-    config = EngineConfig(rows=2, cols=2, epilogue=EpilogueConfig(bias=("channel", "row")))
-    with pytest.raises(ValueError, match=r"^a self-check has no source for the streams row of this configuration$"):
+def test_floating_point_is_refused():
+    config = EngineConfig(rows=2, cols=2, epilogue=EpilogueConfig(families=("float32",)))
+    with pytest.raises(ValueError, match=r"^a self-check cannot use the rounding family float32$"):
         Stimulus(config)

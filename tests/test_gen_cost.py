@@ -17,6 +17,8 @@ CONFIGS = {
     "without an epilogue": EngineConfig(rows=3, cols=5, epilogue=None),
     "half the lanes, float32": EngineConfig(rows=4, cols=4, lanes=2, epilogue=EpilogueConfig(families=("float32",))),
     "one lane": EngineConfig(rows=6, cols=4, lanes=1),
+    "kept weights": EngineConfig(rows=4, cols=4, lanes=2, replay_depth=12),
+    "kept weights, without an epilogue": EngineConfig(rows=3, cols=4, replay_depth=2, epilogue=None),
     "without a bias": EngineConfig(rows=8, cols=2, epilogue=EpilogueConfig(bias=())),
     "one column": EngineConfig(rows=2, cols=1),
     "one row": EngineConfig(rows=1, cols=8, lanes=4),

@@ -72,6 +72,17 @@ def test_operands():
             assert np.array_equal(w[block, tile], expected)
 
 
+def test_a_unit_that_keeps_weights_loads_each_strip_once():
+    x = np.arange(9).reshape(3, 3)
+    kept = lower(CONFIG.replace(replay_depth=3), a_gemm(), x)
+    assert [(tile["store_w"], tile["replay_w"]) for tile in commands(kept)] == [(1, 0), (0, 1), (1, 0), (0, 1)]
+    strips = lower(CONFIG, a_gemm(), x).streams["w"].reshape(2, 2, 3, 4)
+    assert np.array_equal(kept.streams["w"].reshape(2, 3, 4), strips[:, 0])
+    too_long = lower(CONFIG.replace(replay_depth=2), a_gemm(), x)
+    assert not any(tile["store_w"] or tile["replay_w"] for tile in commands(too_long))
+    assert np.array_equal(too_long.streams["w"].reshape(2, 2, 3, 4), strips)
+
+
 def test_records():
     gemm = a_gemm()
     program = lower(CONFIG, gemm, np.zeros((1, 3), int))
@@ -117,7 +128,7 @@ def test_collect():
             CONFIG,
             a_gemm(bias=np.full(5, 2**31)),
             np.zeros((1, 3), int),
-            f"bias must be in {-(2**31)}..{2**31 - 1}, not",
+            f"bias must be in {-(2**31)}..{2**31 - 1}, not {2**31}",
         ),
         (
             CONFIG.replace(epilogue=EpilogueConfig(output="uint8")),

@@ -5,19 +5,20 @@ from multiprocessing import get_context
 
 import numpy as np
 import pytest
+from plusb.rtl.numeric import Family
 from plusb.sim.random_cases import random_config
 
 from .random_units import check_seed
 
 #: Replay one with ``pytest "tests/test_random_configs.py::test_random_configuration[SEED]"``.
 SEEDS = range(1000, 1220)
-_QUICK = range(1)
 
 
 @pytest.fixture(scope="module")
 def results(request):
     """Futures of the selected seeds by seed: two at a time, since most of the work is building."""
-    chosen = [item.callspec.params["seed"] for item in request.session.items if "seed" in getattr(item, "fixturenames", ())]
+    items = [item for item in request.session.items if item.originalname == "test_random_configuration"]
+    chosen = [item.callspec.params["seed"] for item in items]
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         futures = {seed: pool.submit(check_seed, seed) for seed in chosen}
         yield futures
@@ -30,9 +31,9 @@ def test_random_configuration(seed, results):
     assert results[seed].result() > 0
 
 
-@pytest.mark.parametrize("quick", _QUICK)
-def test_a_few_on_both_units(quick):
-    assert check_seed(quick, both=True) > 0
+@pytest.mark.parametrize("quick", range(3))
+def test_a_few(quick):
+    assert check_seed(quick, both=quick == 0) > 0
 
 
 def test_the_configurations_differ_and_cover_the_features():
@@ -47,9 +48,7 @@ def test_the_configurations_differ_and_cover_the_features():
         assert 50 <= count <= 170, name
     pairs = {(a, b) for e in epilogues for a in flags for b in flags if getattr(e, a) and getattr(e, b)}
     assert len(pairs) == len(flags) ** 2
-    for values in (("scalar", "channel", "row", "tile", "relative"), epilogues[0].families[:0]):
-        for value in values:
-            assert sum(value in epilogue.bias for epilogue in epilogues) >= 50
-    assert {str(family) for epilogue in epilogues for family in epilogue.families} == {
-        "half_up", "half_away", "gemmlowp", "ruy", "floor", "to_zero", "half_even", "float32"
-    }
+    for form in ("scalar", "channel", "row", "tile", "relative"):
+        assert 50 <= sum(form in epilogue.bias for epilogue in epilogues) <= 170, form
+    for family in Family:
+        assert sum(family in epilogue.families for epilogue in epilogues) >= 50, family

@@ -12,7 +12,9 @@ from plusb.sim.golden import epilogue
 from .rtl_sim import refused, simulate
 
 
-@pytest.mark.parametrize(("cols", "lanes", "families"), [(2, 2, ("ruy",)), (4, 2, ("half_up", "float32")), (3, 1, Family)])
+@pytest.mark.parametrize(
+    ("cols", "lanes", "families"), [(2, 2, ("ruy",)), (4, 2, ("half_up", "float32")), (3, 1, Family)]
+)
 def test_rows_and_latency_are_as_stated(cols, lanes, families):
     config = EngineConfig(rows=3, cols=cols, lanes=lanes, epilogue=EpilogueConfig(families=tuple(families)))
     rng = np.random.default_rng(cols)
@@ -62,4 +64,5 @@ def test_rows_and_latency_are_as_stated(cols, lanes, families):
 
 
 def test_an_epilogue_that_is_not_built_is_refused():
-    refused("epilogue must be built for a unit of the epilogue alone, not None", EpilogueUnit, EngineConfig(epilogue=None))
+    message = "epilogue must be built for a unit of the epilogue alone, not None"
+    refused(message, EpilogueUnit, EngineConfig(epilogue=None))

@@ -39,7 +39,8 @@ class _Run:
             use = pack(layout["use"].shape, channel=command["use_channel"], row=command["use_row"])
             for number in range(size):
                 for index in range(config.group):
-                    tag = {"valid": 1, "last": number == size - 1, "index": index, "float32": command["family"], "use": use}
+                    tag = {"valid": 1, "last": number == size - 1, "index": index, "use": use}
+                    tag["float32"] = command["family"]
                     if number == index == 0:
                         tag |= {"start": 1, "swap_bias": command["swap_bias"], "swap_scale": command["swap_scale"]}
                     yield pack(layout, **tag), self.rows[row, index :: config.group].tolist()

@@ -12,8 +12,10 @@ from plusb.sim.golden import Stages, tile_statistics
 from .rtl_sim import play
 
 
-@pytest.mark.parametrize(("cols", "output", "raw"), [(1, "int8", False), (3, "uint8", False), (4, "int16", False),
-                                                     (5, "int4", True), (8, "int8", False)])
+@pytest.mark.parametrize(
+    ("cols", "output", "raw"),
+    [(1, "int8", False), (3, "uint8", False), (4, "int16", False), (5, "int4", True), (8, "int8", False)],
+)
 @pytest.mark.parametrize("idle", [0, 0.4])
 def test_figures_of_each_tile_and_latency_is_as_stated(cols, output, raw, idle):
     """Tiles of all sizes without a gap, or with some; elements that are not valid must not count."""

@@ -34,7 +34,7 @@ def test_writes_pass_one_cycle_later_until_the_bank_is_complete():
 @pytest.mark.parametrize("banks", [1, 2, 4])
 @pytest.mark.parametrize(("idle", "hurry"), [(0, 1), (0.6, 0.3), (0.1, 0.05)])
 def test_tables_are_whole_while_in_use_and_follow_each_other(banks, idle, hurry):
-    """A model of the memory, written as the guard says, must hold the table that each tile means, from claim to release."""
+    """A memory that is written as the guard says holds the table that each tile means, from claim to release."""
     rng = np.random.default_rng(banks)
     fields = _fields(banks)
     guard = TableGuard(fields, banks=banks, depth=DEPTH, tiles=8)

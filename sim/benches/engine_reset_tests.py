@@ -2,9 +2,9 @@
 
 import cocotb
 
-from .unit_bench import UnitBench
 from .streams import TRAFFIC
 from .tiles import random_tiles, tile_load
+from .unit_bench import UnitBench
 
 
 @cocotb.test(timeout_time=4, timeout_unit="ms")

@@ -2,9 +2,9 @@
 
 import cocotb
 
-from .unit_bench import UnitBench, join
 from .programs import gemm_load, split_commands
 from .streams import TRAFFIC
+from .unit_bench import UnitBench, join
 
 
 def _sizes(config):

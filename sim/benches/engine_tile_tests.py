@@ -3,9 +3,9 @@
 import cocotb
 import numpy as np
 
-from .unit_bench import UnitBench
 from .streams import TRAFFIC
 from .tiles import random_records, random_tile, random_tiles, tile_load
+from .unit_bench import UnitBench
 
 _INT32 = (-(1 << 31), (1 << 31) - 1)
 _M_MAX = (1 << 31) - 1

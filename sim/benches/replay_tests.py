@@ -5,8 +5,8 @@ import os
 import cocotb
 import numpy as np
 
-from .unit_bench import UnitBench, Load
 from .streams import Traffic
+from .unit_bench import Load, UnitBench
 
 __all__ = ["REPLAY"]
 

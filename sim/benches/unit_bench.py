@@ -7,7 +7,7 @@ import numpy as np
 from .bench import Bench
 from .streams import FULL_RATE, Chance, Sink, Source
 
-__all__ = ["UnitBench", "Expected", "Load", "expect_rows", "join"]
+__all__ = ["Expected", "Load", "UnitBench", "expect_rows", "join"]
 
 
 @dataclass(frozen=True)
