@@ -1,6 +1,7 @@
 # Every target sets itself up in .venv; nothing else is written outside build/.
 PYTHON ?= python3
 CONFIG ?= small
+WORKERS ?= 2
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install -q --no-build-isolation -c constraints.txt
 
@@ -22,13 +23,13 @@ run: setup ## run the digits network on simulated hardware, compared with the go
 	@$(BIN)/plusb run digits --config $(CONFIG)
 
 test: lint ## check everything, as CI does
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 test-fast: setup-test ## only the tests that build no simulator
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -m "not slow" -n $(WORKERS) --dist worksteal
 
 test-slow: setup-test ## only the tests that do
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest -m slow -n $(WORKERS) --dist worksteal
 
 lint: setup-test ## style, and the one-way imports between the rooms
 	$(BIN)/ruff check .

@@ -147,7 +147,7 @@ def _synthesize(board, runner, name):
     if keeps:
         path = runner.directory / f"{name}.json"
         netlist = json.loads(path.read_text())
-        if pair_multipliers(netlist):
+        if pair_multipliers(netlist, board.device.dsps):
             path.write_text(json.dumps(netlist))
 
 

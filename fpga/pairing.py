@@ -71,7 +71,7 @@ _SHARED = ("CLK", "CE", "CI", "ACCUMCI", "SIGNEXTIN")
 _HALVES = {"A": 8, "B": 8, "O": 16}
 
 
-def pair_multipliers(netlist):
+def pair_multipliers(netlist, blocks=0):
     """Merge the half used ``SB_MAC16`` of a flat netlist, two by two.
 
     A block counts as half used if it is in 8x8 mode, and the upper halves of its factors are constants and the upper
@@ -82,6 +82,8 @@ def pair_multipliers(netlist):
     ----------
     netlist : dict
         As Yosys writes it in JSON; changed in place.
+    blocks : int
+        How many there are: no more are merged than have to be, since a pair is harder to place.
 
     Returns
     -------
@@ -93,7 +95,10 @@ def pair_multipliers(netlist):
         cells = module.get("cells", {})
         used = _readers(module)
         waiting = {}
+        count = sum(cell["type"] == _BLOCK for cell in cells.values())
         for name in [name for name, cell in cells.items() if _is_half(cell, used)]:
+            if count <= blocks:
+                break
             cell = cells[name]
             connections = cell["connections"]
             kind = (str(sorted(cell["parameters"].items())), str([connections.get(port) for port in _SHARED]))
@@ -104,6 +109,7 @@ def pair_multipliers(netlist):
             for port, bits in _HALVES.items():
                 first["connections"][port][bits:] = connections[port][:bits]
             del cells[name]
+            count -= 1
             saved += 1
     return saved
 

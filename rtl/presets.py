@@ -11,7 +11,7 @@ PRESETS = {
     # the price of results that can differ by one from those with 31 bits.
     "tiny": EngineConfig(
         rows=2,
-        cols=4,
+        cols=3,
         lanes=1,
         max_k=1024,
         epilogue=EpilogueConfig(families=(Family.gemmlowp, Family.half_up), multiplier_width=15, bias_width=24),

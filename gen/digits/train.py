@@ -12,10 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
-from ...sim.golden import gemm_epilogue
+from ...sim.golden import gemm_epilogue, quantize_multiplier
 from .network import INPUT_SCALE, INPUT_ZERO_POINT, LAYER_NAMES, PIXEL_MAX, float_activations, load
 
-__all__ = ["fit", "main", "quantize", "quantize_multiplier", "split"]
+__all__ = ["fit", "main", "quantize", "split"]
 
 SEED = 1998  # The year of the data set.
 SIZES = (64, 128, 64, 10)
@@ -122,13 +122,13 @@ def quantize(layers, images):
     for name, (w, b), s_in, s_out in zip(LAYER_NAMES, layers, exact[:-1], exact[1:], strict=True):
         w_scale = (np.abs(w).max(axis=0) / 127).astype(np.float32)  # -128 stays unused: symmetric.
         s_acc = s_in * w_scale.astype(np.float64)
-        multiplier, shift = zip(*(quantize_multiplier(s) for s in s_acc / s_out), strict=True)
+        multiplier, shift = quantize_multiplier(s_acc / s_out)
         model |= {
             f"{name}_w": np.clip(np.rint(w / w_scale.astype(np.float64)), -127, 127).astype(np.int8),
             f"{name}_w_scale": w_scale,
             f"{name}_bias": np.rint(b / s_acc).astype(np.int32),
-            f"{name}_multiplier": np.array(multiplier, np.int32),
-            f"{name}_shift": np.array(shift, np.int32),
+            f"{name}_multiplier": multiplier.astype(np.int32),
+            f"{name}_shift": shift.astype(np.int32),
             f"{name}_float_w": w,
             f"{name}_float_b": b,
         }
@@ -140,15 +140,6 @@ def _range(values):
     low, high = min(values.min(), 0.0), max(values.max(), 0.0)
     scale = np.float32((high - low) / 255)
     return scale, round(-128 - low / float(scale))
-
-
-def quantize_multiplier(scale):
-    """TFLite's ``QuantizeMultiplier``: ``scale`` as (Q0.31 multiplier, shift), positive shifts to the left."""
-    fraction, shift = math.frexp(scale)
-    multiplier = math.floor(fraction * 2**31 + 0.5)
-    if multiplier == 2**31:
-        multiplier, shift = 2**30, shift + 1
-    return (0, 0) if shift < -31 else (multiplier, shift)
 
 
 def main(argv=None):
