@@ -48,15 +48,17 @@ def stored_scale(config, family, multiplier, shift, scale):
     Raises
     ------
     ValueError
-        If a float32 scale is 2**24 or more.
+        If a float32 scale is 2**24 or more, or so small that its shift does not fit while wide sums do not vanish.
     """
     if family is Family.float32:
         fraction, exponent = np.frexp(np.asarray(scale, np.float32).astype(np.float64))
         significand, t = np.int64(fraction * 2.0**24), 24 - exponent.astype(np.int64)
         if (t[np.asarray(significand) != 0] < 0).any() if np.ndim(t) else (significand and t < 0):
             raise ValueError(f"scale must be below 2**24, not {np.max(scale)!r}")
-        # Below this every sum becomes 0.
         vanishes = (t > 62) | (significand == 0)
+        widest = max(config.raw_width, config.epilogue.bias_width)
+        if widest > 32 and (vanishes & (significand != 0)).any():
+            raise ValueError(f"scale must be 0 or at least 2**-39 where sums have {widest} bits, not {np.min(scale)!r}")
         return np.where(vanishes, 0, significand), np.where(vanishes, 0, t)
     unused = 31 - config.epilogue.multiplier_width
     multiplier = np.asarray(multiplier, np.int64)

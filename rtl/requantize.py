@@ -74,7 +74,7 @@ class Requantizer(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.multiplier, m.submodules.shift = self._multiplier, self._shift
+        m.submodules.wide_multiplier, m.submodules.shift = self._multiplier, self._shift
         v, p = self.v, self._multiplier.p
         unused = self._unused
         if self._floats:

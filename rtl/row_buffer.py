@@ -5,6 +5,8 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from .target import Target
+
 __all__ = ["RowBuffer"]
 
 
@@ -37,22 +39,30 @@ class RowBuffer(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.memory = memory = Memory(shape=len(Value.cast(self.row)), depth=self._depth, init=[])
-        write, read = memory.write_port(), memory.read_port()
+        write, fetch = memory.write_port(), Signal()
         write_at, read_at = Signal(range(self._depth)), Signal(range(self._depth))
+        if platform is Target.ecp5:
+            # A block memory takes 5.8 ns to answer. Only distributed memory can be read without a clock.
+            read = memory.read_port(domain="comb")
+            word = Signal.like(read.data, reset_less=True)
+            with m.If(fetch):
+                m.d.sync += word.eq(read.data)
+        else:
+            # The memory's own read register is the output register.
+            read = memory.read_port()
+            word = read.data
+            m.d.comb += read.en.eq(fetch)
         level = Signal(range(self._depth + 1))
         some = Signal()  # level is not 0
-        fetch = Signal()
         valid = Signal()
-        # The memory's own read register is the output register.
         m.d.comb += [
             write.addr.eq(write_at),
             write.data.eq(self.row),
             write.en.eq(self.valid),
             read.addr.eq(read_at),
-            read.en.eq(fetch),
             fetch.eq(some & (self.o.ready | ~valid)),
             self.o.valid.eq(valid),
-            Value.cast(self.o.payload).eq(read.data),
+            Value.cast(self.o.payload).eq(word),
         ]
         m.d.sync += [
             level.eq(level + self.valid - fetch),

@@ -40,7 +40,7 @@ class Faulty(wiring.Component):
         m.d.comb += [
             self.out.valid.eq(engine.out.valid),
             engine.out.ready.eq(self.out.ready),
-            self.out.payload.eq(engine.out.payload.as_value() ^ (engine.out.payload.data.as_value()[:6] == 37)),
+            self.out.payload.eq(engine.out.payload.as_value() ^ (engine.out.payload.data.as_value()[:3] == 5)),
         ]
         return m
 
