@@ -117,7 +117,7 @@ class Board:
     pll_pad: bool = False
     pack_options: tuple = ()
     note: str = ""
-    preset: str = "tiny"
+    preset: str = "up5k"
 
     @property
     def target(self):

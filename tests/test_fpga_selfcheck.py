@@ -74,7 +74,7 @@ def lines(check, count):
 @pytest.mark.parametrize(
     "config",
     [
-        pytest.param(PRESETS["tiny"], marks=pytest.mark.slow),
+        pytest.param(PRESETS["up5k"], marks=pytest.mark.slow),
         pytest.param(MIXED, marks=pytest.mark.slow),
         pytest.param(
             EngineConfig(rows=2, cols=2, epilogue=EpilogueConfig(bias=("channel", "row"), families=("half_up",))),
@@ -82,7 +82,7 @@ def lines(check, count):
         ),
         EngineConfig(rows=2, cols=1, max_k=16, epilogue=None),
     ],
-    ids=["tiny", "mixed", "row", "raw"],
+    ids=["up5k", "mixed", "row", "raw"],
 )
 def test_pass(config):
     stimulus = Stimulus(config)
@@ -93,7 +93,7 @@ def test_pass(config):
 
 @pytest.mark.slow
 def test_fault():
-    config = PRESETS["tiny"]
+    config = PRESETS["up5k"]
     text, leds = lines(SelfCheck(Stimulus(config), engine=Faulty(config)), 1)
     assert text.startswith("plusb self-check FAIL ")
     assert leds == [0, 1]

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 
 MAKERS = {"blocks": vendor_unit, "netlist": netlist_unit}
 CONFIGS = {
-    "tiny": PRESETS["tiny"],
+    "up5k": PRESETS["up5k"],
     "small": PRESETS["small"],
     # Unsigned operands of one bit more than the multipliers' halves, and of less.
     "mixed": EngineConfig(
@@ -33,7 +33,7 @@ CONFIGS = {
         epilogue=EpilogueConfig(families=("half_up",), multiplier_width=15, output="uint8"),
     ),
 }
-CASES = [("tiny", Target.ecp5), ("tiny", Target.ice40), ("small", Target.ecp5), ("mixed", Target.ice40)]
+CASES = [("up5k", Target.ecp5), ("up5k", Target.ice40), ("small", Target.ecp5), ("mixed", Target.ice40)]
 
 
 @pytest.mark.parametrize("kind", MAKERS)

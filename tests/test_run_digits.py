@@ -112,7 +112,7 @@ def test_table_and_waves(capsys, tmp_path):
     assert cli.main(["run", "digits", "--config", "tiny", "--limit", "1", "--waves", str(waves)]) == 0
     out, err = capsys.readouterr()
     assert err == ""
-    assert "digits, 1 images, on tiny: 2x3 array, 1 epilogue lanes" in out
+    assert "digits, 1 images, on tiny: 2x2 array, 1 epilogue lanes" in out
     assert "compared    202 outputs, 0 mismatches" in out
     assert waves.stat().st_size > 100_000
 
