@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from functools import partial
 
 import pytest
 from plusb.gen import cli
@@ -150,7 +151,10 @@ def test_interrupt(capsys, folder, monkeypatch):
 
 def test_interrupt_of_the_process(folder):
     (folder / "c.toml").write_text("rows = 24\ncols = 24\n", encoding="utf-8")  # takes long enough
-    with subprocess.Popen([*PLUSB, "gen", "--config", "c.toml"], stderr=subprocess.PIPE, text=True) as process:
+    # A shell starts background jobs with the interrupt ignored, and the tests may run in one.
+    listen = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    command = [*PLUSB, "gen", "--config", "c.toml"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=listen) as process:
         try:
             process.wait(4)
         except subprocess.TimeoutExpired:
