@@ -46,7 +46,7 @@ def test_burst_simulation_agrees(name, kind, tmp_path):
     _, design = BENCHES["engine"]
     run_tests(design(config), ["plusb.sim.benches.replay_tests"], settings={REPLAY: str(path)})
     replayed = np.load(f"{path}.out.npz")
-    missing = {name: np.zeros((0, 4), np.uint8) for name in ("bias", "scale")}
+    missing = {name: np.zeros((0, 4), np.uint8) for name in ("bias", "scale", "aux")}
     program = SimpleNamespace(streams=missing | load.streams, rows=len(load.rows))
     with open_unit(config) as unit:
         for index, (idle, stall, seed) in enumerate(runs):

@@ -140,7 +140,7 @@ def _record_words(config, tiles):
         ),
     ):
         columns = {field.name: np.concatenate([*values.get(field.name, ()), []]).astype(np.int64) for field in fields}
-        count = max(len(column) for column in columns.values())
+        count = max((len(column) for column in columns.values()), default=0)
         columns = {key: column if len(column) else np.zeros(count, np.int64) for key, column in columns.items()}
         if count:
             words[name] = pack_fields(fields, **columns)
