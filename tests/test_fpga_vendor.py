@@ -37,8 +37,16 @@ CONFIGS = {
 CASES = [("up5k", Target.ecp5), ("up5k", Target.ice40), ("small", Target.ecp5), ("mixed", Target.ice40)]
 
 
-@pytest.mark.parametrize("kind", MAKERS)
-@pytest.mark.parametrize(("name", "target"), [("tiny", Target.ecp5), ("tiny", Target.ice40), ("small", Target.ecp5)])
+@pytest.mark.parametrize(
+    ("name", "target", "kind"),
+    [
+        ("tiny", Target.ecp5, "blocks"),
+        ("tiny", Target.ecp5, "netlist"),
+        ("tiny", Target.ice40, "blocks"),
+        ("tiny", Target.ice40, "netlist"),
+        ("small", Target.ecp5, "blocks"),
+    ],
+)
 def test_bench(name, target, kind):
     config = CONFIGS[name]
     unit = MAKERS[kind](config, target)
