@@ -1,7 +1,8 @@
 // The virtual board: a Verilated board core whose serial line ends in a pseudo-terminal.
 //
-// Arguments: file descriptor of the terminal, clocks a bit, seed, and the chances in a million that a byte is dropped,
-// has a bit flipped, or is followed by a byte of garbage, in either direction. SIGUSR1 presses the reset button.
+// Arguments: file descriptor of the terminal, clocks a bit, clocks for each of the engine's, seed, and the chances in a
+// million that a byte is dropped, has a bit flipped, or is followed by a byte of garbage, in either direction. SIGUSR1
+// presses the reset button.
 
 #include <csignal>
 #include <cstdint>
@@ -17,9 +18,11 @@
 
 namespace {
 
-// Clocks between two looks at the terminal; clocks of rest after which the looks become waits, so that an idle board
-// costs no processor time.
-constexpr int LOOK = 256, REST = 1000000, WAIT_MS = 2;
+// Clocks between two looks at the terminal; clocks of rest after which all looks become waits, so that an idle board
+// costs no processor time: more than any frame's silence, or what the engine does with what its buffers hold.
+constexpr int LOOK = 256, REST = 200000, WAIT_MS = 4;
+// Clocks that the reset button stays pressed: several of the slowest engine's.
+constexpr int PRESS = 32;
 
 volatile std::sig_atomic_t button = 0;
 
@@ -91,10 +94,10 @@ struct Receiver {
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc != 7) return 2;
-    const int terminal = std::atoi(argv[1]), bit = std::atoi(argv[2]);
-    Noise noise{std::strtoull(argv[3], nullptr, 10) * 0x9E3779B97F4A7C15ull + 1, static_cast<uint32_t>(std::atoi(argv[4])),
-                static_cast<uint32_t>(std::atoi(argv[5])), static_cast<uint32_t>(std::atoi(argv[6]))};
+    if (argc != 8) return 2;
+    const int terminal = std::atoi(argv[1]), bit = std::atoi(argv[2]), divider = std::atoi(argv[3]);
+    Noise noise{std::strtoull(argv[4], nullptr, 10) * 0x9E3779B97F4A7C15ull + 1, static_cast<uint32_t>(std::atoi(argv[5])),
+                static_cast<uint32_t>(std::atoi(argv[6])), static_cast<uint32_t>(std::atoi(argv[7]))};
     const pid_t parent = getppid();
     std::signal(SIGUSR1, [](int) { button = 1; });
     fcntl(terminal, F_SETFL, fcntl(terminal, F_GETFL) | O_NONBLOCK);
@@ -104,14 +107,16 @@ int main(int argc, char** argv) {
     Sender sender{{}, bit};
     Receiver receiver{bit};
     board.rx = 1;
-    int reset = 16;
+    int reset = PRESS;
     uint64_t rest = 0;
     for (uint64_t cycle = 0;; ++cycle) {
         if (cycle % LOOK == 0) {
-            if (button) button = 0, reset = 16;
-            if (rest > REST) {
-                // Nobody to serve any more.
-                if (getppid() != parent) return 0;
+            if (button) button = 0, reset = PRESS;
+            // Nobody to serve any more.
+            if (rest > REST && getppid() != parent) return 0;
+            // The first look after a response waits too: time need not pass while the host thinks of its next request.
+            const bool answered = rest >= LOOK && rest < 2 * LOOK && sender.bytes.empty();
+            if (rest > REST || answered) {
                 pollfd watched{terminal, POLLIN, 0};
                 poll(&watched, 1, WAIT_MS);
             }
@@ -126,7 +131,8 @@ int main(int argc, char** argv) {
         board.rst = board.engine_rst = reset > 0;
         if (reset > 0) --reset;
         board.rx = sender.step();
-        board.clk = board.engine_clk = 1;
+        board.clk = 1;
+        board.engine_clk = cycle % divider == 0;
         board.eval();
         board.clk = board.engine_clk = 0;
         board.eval();

@@ -20,6 +20,9 @@ __all__ = ["Emulation", "Noise", "emulate"]
 # Fewest clocks a bit: the simulation is as fast as it can be.
 _RATE = BaudRate(12_000_000, 3_000_000)
 _BIT = _RATE.clock_hz // _RATE.baud
+# Clocks of the line for each of the engine's: as many as a core permits. The engine still waits for the line all the
+# time, and most of the work is to simulate the engine.
+_DIVIDER = 8
 # Simulated, and so much longer than it takes the host to hand a frame over.
 _SILENCE = 0.002
 _TOP = "plusb_board"
@@ -83,7 +86,8 @@ def _compile(text):
                 "-CFLAGS",
                 "-O2",
                 "-MAKEFLAGS",
-                f"{verilator.PRECOMPILED_HEADER} OPT_FAST=-O2",
+                # One compiler call for all files reads the headers once.
+                "VM_PARALLEL_BUILDS=0 OPT_FAST=-O2",
                 "--top-module",
                 _TOP,
                 "--Mdir",
@@ -125,7 +129,7 @@ def emulate(engine, *, noise=None, **options):
         # Held open, so that the terminal outlives its users, and raw, so that it does not echo.
         tty.setraw(theirs)
         with subprocess.Popen(
-            [str(program), str(ours), str(_BIT), *(noise or Noise()).arguments()],
+            [str(program), str(ours), str(_BIT), str(_DIVIDER), *(noise or Noise()).arguments()],
             pass_fds=(ours,),
             stdin=subprocess.DEVNULL,
         ) as process:
