@@ -141,14 +141,38 @@ class Board:
         if self._config is None:
             raise ValueError("config must be given to the board for it to run a product, not None")
         program = lower(self._config, gemm, x, terms)
+        return program.collect(self.run_program(program, progress=progress))
+
+    def run_program(self, program, *, progress=None):
+        """Run a program on the board.
+
+        Parameters
+        ----------
+        program : Program or ProgramSequence
+            Of the board's configuration.
+        progress : callable or None
+            As for :meth:`run`.
+
+        Returns
+        -------
+        uint8 array, shape (rows, bytes)
+            For the program to collect.
+
+        Raises
+        ------
+        BoardError
+            As :meth:`run` does.
+        """
+        config = program.config
+        if bytes.fromhex(config.config_hash) != self.identity.config_hash:
+            raise ValueError(f"program must be of the board's configuration, not of {config.config_hash!r}")
         size = bytes_of(self.identity.output)
         data = self.transfer(
             {name: words.tobytes() for name, words in program.streams.items()}, program.rows * size, progress=progress
         )
         rows = np.frombuffer(data, np.uint8).reshape(program.rows, size)
-        element = self._config.element_type.width
         # Keep and last, which a row ends with, are known from the sizes.
-        return program.collect(rows[:, : -(-self._config.cols * element // 8)])
+        return rows[:, : -(-config.cols * config.element_type.width // 8)]
 
     def gemm(self, x, w, bias=None, *, multiplier=None, shift=None, family=Family.gemmlowp, **options):
         """``clamp(requantize(x @ w + bias) + zp_out)`` on the board.

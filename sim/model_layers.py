@@ -1,4 +1,4 @@
-"""Layers of real models on the simulated unit: all products of a layer in one burst, with the cycles predicted."""
+"""Layers of real models on a unit: all products of a layer as one program, with the cycles predicted."""
 
 import dataclasses
 import time
@@ -23,14 +23,16 @@ class LayerResult:
     ----------
     y : array
         The output tensor.
-    cycles, predicted_cycles : int
-        From the first operand of the layer to its last result: simulated, and by the cost model.
+    cycles : int or None
+        From the first operand of the layer to its last result; None where the unit does not tell.
+    predicted_cycles : int
+        The same by the cost model.
     seconds : float
-        Wall time of the simulation.
+        Wall time of the unit: that of the simulation, or of a board with its serial line.
     """
 
     y: np.ndarray
-    cycles: int
+    cycles: int | None
     predicted_cycles: int
     seconds: float
 
@@ -66,13 +68,21 @@ def layer_program(config, layer, x):
 
 
 class ModelUnit:
-    """A simulated unit that runs whole layers. Use :func:`open_model_unit`."""
+    """A unit that runs whole layers.
 
-    def __init__(self, config, unit):
-        self._config, self._unit = config, unit
+    Parameters
+    ----------
+    config : EngineConfig
+    execute : callable
+        ``execute(program, progress)`` gives the bytes of the program's rows, and its cycles or None. It may call
+        ``progress``, unless that is None, with the share of the rows that have arrived.
+    """
+
+    def __init__(self, config, execute):
+        self._config, self._execute = config, execute
 
     def run(self, layer, x, *, progress=None):
-        """Run a layer from an idle unit to its last row.
+        """Run a layer to its last row.
 
         Parameters
         ----------
@@ -80,7 +90,7 @@ class ModelUnit:
         x : array
             The input tensor.
         progress : callable or None
-            Called now and then with the number of cycles that have passed.
+            Called now and then with the share of the layer that is done, 0 to 1.
 
         Returns
         -------
@@ -90,17 +100,14 @@ class ModelUnit:
         ------
         ValueError
             If the unit cannot compute the layer.
-        RuntimeError
-            If the unit stops.
         """
         program = layer_program(self._config, layer, x)
-        self._unit.reset()
         began = time.perf_counter()
-        result = self._unit.run(program, progress=progress and (lambda _rows, passed: progress(passed)))
+        octets, spent = self._execute(program, progress)
         seconds = time.perf_counter() - began
         return LayerResult(
-            y=layer.assemble(program.collect(result.data)),
-            cycles=result.cycles,
+            y=layer.assemble(program.collect(octets)),
+            cycles=spent,
             predicted_cycles=cycles(self._config, sizes_of(program)),
             seconds=seconds,
         )
@@ -108,7 +115,9 @@ class ModelUnit:
 
 @contextmanager
 def open_model_unit(config, *, waves=None):
-    """A context with the :class:`ModelUnit` of a configuration; it is built the first time.
+    """A context with the simulated :class:`ModelUnit` of a configuration; it is built the first time.
+
+    It begins each layer idle, and raises ``RuntimeError`` if it stops.
 
     Parameters
     ----------
@@ -117,4 +126,10 @@ def open_model_unit(config, *, waves=None):
         VCD file to write.
     """
     with open_unit(config, waves=waves) as unit:
-        yield ModelUnit(config, unit)
+
+        def execute(program, progress):
+            unit.reset()
+            result = unit.run(program, progress=progress and (lambda rows, _cycles: progress(rows / program.rows)))
+            return result.data, result.cycles
+
+        yield ModelUnit(config, execute)

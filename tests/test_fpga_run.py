@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -16,6 +17,7 @@ from plusb.gen import cli
 from plusb.gen.commands.run_board import run_layers
 from plusb.gen.digits import network
 from plusb.gen.gemm import Gemm
+from plusb.gen.lower import lower
 from plusb.gen.reference import reference
 from plusb.rtl.config import EngineConfig, EpilogueConfig
 from plusb.rtl.engine import Engine
@@ -23,7 +25,10 @@ from plusb.rtl.numeric import Family
 from plusb.rtl.presets import PRESETS
 from plusb.rtl.toml import dumps
 
-SMALL = PRESETS["small"]
+from .run_models import fails, model_file, run
+
+# Each strip of weights crosses the line once.
+REPLAY = PRESETS["small"].replace(replay_depth=128)
 FEATURES = EngineConfig(
     rows=3,
     cols=2,
@@ -34,45 +39,45 @@ FEATURES = EngineConfig(
 
 
 def virtual(config, **options):
-    return emulate(Engine(config), config_hash=bytes.fromhex(config.config_hash), **options)
+    # The clock is that of `plusb fpga emulate ulx3s_85f`, so that both are one build.
+    return emulate(Engine(config), config_hash=bytes.fromhex(config.config_hash), engine_hz=100e6, **options)
 
 
-def digits(count):
+def few_digits():
     net = network.load()
-    return replace(net, images=net.images[:count], labels=net.labels[:count])
+    return replace(net, images=net.images[:4], labels=net.labels[:4])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("count", "noise"), [(16, None), (4, Noise(drop=2e-4, flip=2e-4, garbage=2e-4))], ids=["clean", "noise"]
-)
-def test_digits(count, noise):
-    net = digits(count)
-    shares = []
-    with virtual(SMALL, noise=noise) as running, Board(running.port, config=SMALL) as board:
-        layers, scores = run_layers(board, SMALL, net, progress=lambda name, share: shares.append((name, share)))
-        assert [layer.mismatches for layer in layers] == [0, 0, 0]
-        assert sum(layer.outputs for layer in layers) == count * (128 + 64 + 10)
-        assert net.accuracy(scores) >= 0.7
-        # On a busy machine there are time-outs without any noise.
-        assert board.counters.retries > 0 or noise is None
-        assert board.read(0) == b""
+def test_all_digits():
+    """The whole test set, on a board that other hosts left in the middle of a layer."""
+    net, shares = network.load(), []
+    golden = net.quantize_input(net.images)
+    for layer in net.layers:
+        golden = reference(REPLAY, layer, golden).out
+    with virtual(REPLAY) as running:
+        for _ in range(2):
+            with Board(running.port, config=REPLAY) as board:
+                board.transfer({"a": bytes(300), "w": bytes(133)})
+        with Board(running.port, config=REPLAY) as board:
+            layers, scores = run_layers(board, REPLAY, net, progress=lambda *share: shares.append(share))
+            assert board.read(0) == b""
+    assert [(layer.m, layer.mismatches) for layer in layers] == [(360, 0)] * 3
+    assert sum(layer.outputs for layer in layers) == 72_720
+    assert np.array_equal(scores, golden)
+    assert f"{net.accuracy(scores):.2%}" == "98.61%"
     assert all(0 <= share <= 1 for _, share in shares)
     assert shares[-1] == ("fc3", 1)
 
 
 @pytest.mark.slow
-def test_host_that_starts_over():
-    """In the middle of a layer, twice; then digits of every kind."""
-    net = digits(40)
-    with virtual(SMALL) as running:
-        for _ in range(2):
-            with Board(running.port, config=SMALL) as board:
-                board.transfer({"a": bytes(300), "w": bytes(133)})
-        with Board(running.port, config=SMALL) as board:
-            layers, scores = run_layers(board, SMALL, net)
-    assert [layer.mismatches for layer in layers] == [0, 0, 0]
-    assert net.accuracy(scores) >= 0.95
+def test_digits_over_a_noisy_line():
+    noise = Noise(drop=2e-4, flip=2e-4, garbage=2e-4)
+    with virtual(REPLAY, noise=noise) as running, Board(running.port, config=REPLAY) as board:
+        layers, _ = run_layers(board, REPLAY, few_digits())
+        assert [layer.mismatches for layer in layers] == [0, 0, 0]
+        assert board.counters.retries > 0
+        assert board.read(0) == b""
 
 
 @pytest.mark.slow
@@ -101,32 +106,62 @@ def test_products():
             board.gemm(np.zeros((1, 300), int), np.zeros((300, 1), int), multiplier=1 << 30, shift=0, family="half_up")
         with pytest.raises(ValueError, match=r"^w must be of shape \(K, N\), not \(3,\)$"):
             board.gemm(x, [1, 2, 3])
+        other = FEATURES.replace(max_k=128)
+        with pytest.raises(
+            ValueError, match=f"^program must be of the board's configuration, not of '{other.config_hash}'$"
+        ):
+            board.run_program(lower(other, gemm, x))
     with virtual(FEATURES) as running, Board(running.port) as board:
         with pytest.raises(ValueError, match=r"^config must be given to the board for it to run a product, not None$"):
             board.run(gemm, x)
 
 
-@pytest.mark.slow
-def test_commands(tmp_path, capsys):
-    path = tmp_path / "features.toml"
-    path.write_text(dumps(FEATURES))
-    command = [sys.executable, "-m", "plusb.gen.cli", "fpga", "emulate", "ulx3s_85f", "--config", "small"]
+@contextmanager
+def emulated(folder, config):
+    """The port of ``plusb fpga emulate``, and the options with which ``plusb run`` finds it."""
+    path = folder / "unit.toml"
+    path.write_text(dumps(config))
+    command = [sys.executable, "-m", "plusb.gen.cli", "fpga", "emulate", "ulx3s_85f", "--config", str(path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             port = process.stdout.readline().strip()
-            assert re.match("/dev/", port)
-            assert "a virtual ULX3S 85F with small" in process.stdout.readline()
-            assert cli.main(["fpga", "selftest", port]) == 0
-            assert "engine at 100 MHz\nself-test passed\n" in capsys.readouterr().out
-            assert cli.main(["run", "digits", "--board", port, "--limit", "4", "--json"]) == 0
-            result = json.loads(capsys.readouterr().out)
-            assert (result["mismatches"], result["clock_hz"], len(result["layers"])) == (0, 100_000_000, 3)
-            assert cli.main(["run", "digits", "--board", port, "--limit", "2"]) == 0
-            assert "compared    404 outputs, 0 mismatches" in capsys.readouterr().out
-            assert cli.main(["run", "digits", "--board", port, "--config", "tiny"]) == 2
-            assert f"not {PRESETS['tiny'].config_hash}: build and load" in capsys.readouterr().err
+            assert "a virtual ULX3S 85F with unit" in process.stdout.readline()
+            yield port, ["--config", path, "--board", port]
         finally:
             process.kill()
+
+
+@pytest.mark.slow
+def test_commands(tmp_path, capsys):
+    with emulated(tmp_path, REPLAY) as (port, options):
+        assert re.match("/dev/", port)
+        assert cli.main(["fpga", "selftest", port]) == 0
+        assert "engine at 100 MHz\nself-test passed\n" in capsys.readouterr().out
+        result = run(capsys, "digits", *options, "--limit", 4)
+        assert (result["mismatches"], result["clock_hz"], len(result["layers"])) == (0, 100_000_000, 3)
+        assert cli.main(["run", "digits", *map(str, options), "--limit", "2"]) == 0
+        assert "compared    404 outputs, 0 mismatches" in capsys.readouterr().out
+        message = fails(capsys, "digits", "--board", port, "--config", "tiny")
+        assert f"not {PRESETS['tiny'].config_hash}: build and load" in message
+
+
+@pytest.mark.slow
+def test_models(tmp_path, capsys):
+    pytest.importorskip("tflite_micro")
+    hello, keywords = model_file("hello_world_int8"), model_file("kws_ref_model")
+    with emulated(tmp_path, REPLAY) as (port, options):
+        read = run(capsys, hello, *options, "--runtime", "tflm", "--limit", 3)
+        assert (read["inputs"], read["outputs"], read["mismatches"], read["answers_differ"]) == (3, 99, 0, 0)
+        assert (read["clock_hz"], read["cycles"], read["cycles_per_second"]) == (100_000_000, None, None)
+        assert all(layer["seconds"] > 0 for layer in read["layers"])
+        assert read["line"]["frames"] > 9
+        # A depthwise and a fully connected layer.
+        assert cli.main(["run", str(keywords), *map(str, options), "--runtime", "litert", "--layers", "1,11"]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert lines[0] == f"{keywords}, 1 input, on the board at {port}: 4x4 array at 100 MHz"
+        assert lines[2].split() == "layer operator M x K x N MACs seconds outputs mismatches".split()
+        assert "compared    8,012 outputs with litert, 0 mismatches" in lines
+        assert re.fullmatch(r"line        \d+\.\d\d s, [\d,]+ frames, \d+ sent again", lines[-1])
 
 
 @pytest.mark.parametrize(

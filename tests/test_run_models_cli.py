@@ -22,7 +22,7 @@ KEYS = [
 ]
 LAYER_KEYS = [
     *("name", "op", "m", "k", "n", "products", "macs", "cycles", "predicted_cycles", "ideal_cycles", "utilization"),
-    *("outputs", "mismatches"),
+    *("outputs", "mismatches", "seconds"),
 ]
 
 
@@ -154,7 +154,10 @@ def test_some_layers(capsys, hardware):
         (["--hop", "2"], "argument --hop: there is no --input FILE to read so"),
         (["--golden", "--waves", "w.vcd"], "argument --waves: --golden runs no hardware that could be traced"),
         (["--waves", "no/w.vcd"], "no/w.vcd: No such file or directory"),
-        (["--board", "/dev/null"], "argument --board: boards run digits only"),
+        (["--board", "x", "--waves", "w.vcd"], "argument --waves: a board at --board shows no waveform"),
+        (["--board", "x", "--golden"], "argument --golden: it takes the place of the hardware, which --board asks for"),
+        (["--board", "/dev/nowhere", "--runtime", "tflm"], "cannot open /dev/nowhere: No such file or directory; "),
+        (["--board", "x"], "{model} on litert-xnnpack needs small with rounding float32 in place of gemmlowp, ruy, "),
         (["--config", "short.toml"], "{model}: 0:FULLY_CONNECTED: K must be in 1..4 (max_k of the unit), not 8"),
         (["--config", "uint8.toml"], "{model}: 0:FULLY_CONNECTED: x must be uint8, not in "),
     ],

@@ -24,7 +24,7 @@ class LayerTotal:
     predicted_cycles, cycles_epilogue_off : int
         By the cost model: with the epilogue, and for a unit without one.
     cycles : int or None
-        Simulated; None where the golden model took the unit's place.
+        Simulated; None on a board, and where the golden model took the unit's place.
     outputs, mismatches : int
         Compared with the runtime, and different.
     golden_mismatches : int
@@ -66,6 +66,7 @@ class LayerTotal:
             "utilization": self.utilization,
             "outputs": self.outputs,
             "mismatches": self.mismatches,
+            "seconds": round(self.seconds, 6),
         }
 
 
@@ -179,9 +180,9 @@ def run_model(name, config, session, inputs, *, unit=None, layers=None, progress
         for layer in layers:
             total, (predicted, off) = totals[layer.name], cost[layer.name]
 
-            def show(passed, name=layer.name, done=done, predicted=predicted):
+            def show(share, name=layer.name, done=done, predicted=predicted):
                 if progress is not None:
-                    progress(name, (done + min(passed, predicted)) / work)
+                    progress(name, (done + share * predicted) / work)
 
             show(0)
             bound, x, want = session.bound(layer, values), values[layer.input], values[layer.output]
@@ -190,7 +191,8 @@ def run_model(name, config, session, inputs, *, unit=None, layers=None, progress
             else:
                 result = unit.run(bound, x, progress=show)
                 y = result.y
-                total.cycles = (total.cycles or 0) + result.cycles
+                if result.cycles is not None:
+                    total.cycles = (total.cycles or 0) + result.cycles
                 total.seconds += result.seconds
             wrong = int(np.count_nonzero(y != want))
             if wrong and unit is not None:

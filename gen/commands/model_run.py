@@ -1,15 +1,17 @@
-"""``plusb run FILE``: a .tflite or .onnx model on the simulated unit, every layer compared with its own runtime."""
+"""``plusb run FILE``: a model on the simulated unit or a board, every layer compared with the model's own runtime."""
 
 from contextlib import contextmanager
 
-from ...sim.model_layers import open_model_unit
+from ...sim.model_layers import ModelUnit, open_model_unit
 from ...sim.verilator import ToolError
 from ..fit import fitted
 from ..models import ModelError, open_model, unit_grouping
 from ..models.inputs import load_inputs
+from .board import open_board
 from .common import CommandError, print_json
+from .model_print import print_report
 from .model_report import pick_layers, report_json, run_model
-from .terminal import progress_bar, table
+from .terminal import progress_bar
 
 __all__ = ["execute_model"]
 
@@ -33,34 +35,42 @@ def execute_model(arguments, short, config):
 def _execute(arguments, short, config):
     if arguments.golden and arguments.waves is not None:
         raise CommandError("argument --waves: --golden runs no hardware that could be traced")
+    if arguments.golden and arguments.board is not None:
+        raise CommandError("argument --golden: it takes the place of the hardware, which --board asks for")
     session = open_model(arguments.model, arguments.runtime)
-    config, notes = _fit(short, config, session, golden=arguments.golden)
+    config, notes = _fit(arguments, short, config, session)
     session = session.regrouped(unit_grouping(config))
     layers = pick_layers(session.layers, arguments.layers)
     inputs, note = _inputs(arguments, session)
     if arguments.waves is not None:
         arguments.waves.open("wb").close()  # Better to fail now than after minutes of building.
     with progress_bar(quiet=arguments.json) as show:
-        show("building the simulation" if not arguments.golden else "comparing", None)
-        with _unit(arguments, config) as unit:
+        with _unit(arguments, config, show) as (unit, board):
             report = run_model(short, config, session, inputs, unit=unit, layers=layers, progress=show)
     report.notes[:0] = [note, *notes]
     if arguments.json:
         known = {"model": str(arguments.model), "runtime": session.runtime, "golden": arguments.golden}
         families = [str(family) for family in config.epilogue.families]
-        print_json(known | {"families": families} | report_json(report))
+        line = {} if board is None else {"clock_hz": board.identity.clock_hz, "line": vars(board.counters)}
+        print_json(known | {"families": families} | report_json(report) | line)
     else:
-        _print(arguments, session, report, config)
+        print_report(arguments, session, report, config, board)
     return 0 if report.passed else 1
 
 
-def _fit(short, config, session, *, golden):
+def _fit(arguments, short, config, session):
     gemms = [group.gemm for layer in session.layers for group in layer.groups]
     raw = any(layer.spec.raw for layer in session.layers)
     fit, changes = fitted(config, gemms, raw=raw)
     if not changes:
         return fit, []
-    return fit, [f"{short} is {'assumed' if golden else 'built'} with {', and '.join(changes)}, as the model needs"]
+    changes = ", and ".join(changes)
+    if arguments.board is not None:
+        raise CommandError(
+            f"{arguments.model} on {session.runtime} needs {short} with {changes}: choose another --runtime, or a "
+            "--config with it that the board was built for"
+        )
+    return fit, [f"{short} is {'assumed' if arguments.golden else 'built'} with {changes}, as the model needs"]
 
 
 def _inputs(arguments, session):
@@ -82,55 +92,20 @@ def _inputs(arguments, session):
 
 
 @contextmanager
-def _unit(arguments, config):
+def _unit(arguments, config, show):
+    """What computes the layers, None for the golden model, and the board if it is one."""
     if arguments.golden:
-        yield None
-        return
-    with open_model_unit(config, waves=arguments.waves) as unit:
-        yield unit
+        show("comparing", None)
+        yield None, None
+    elif arguments.board is not None:
+        show("connecting to the board", None)
+        with open_board(arguments, config) as board:
 
+            def execute(program, progress):
+                return board.run_program(program, progress=progress), None
 
-def _size(layer):
-    gemm, products = layer.groups[0].gemm, len(layer.groups)
-    return f"{layer.m} x {gemm.k} x {gemm.n}" + (f", {products} times" if products > 1 else "")
-
-
-def _print(arguments, session, report, config):
-    inputs = f"{report.inputs:,} input{'s' if report.inputs > 1 else ''}"
-    what = "the golden model of " if arguments.golden else ""
-    print(
-        f"{arguments.model}, {inputs}, on {what}{report.config}: {config.rows}x{config.cols} array, "
-        f"{config.lanes} epilogue lanes"
-    )
-    for note in report.notes:
-        print(f"note        {note}")
-    table(
-        ["layer", "operator", "M x K x N", "MACs", "cycles", "predicted", "utilization", "outputs", "mismatches"],
-        [
-            [
-                total.layer.name,
-                total.layer.op,
-                _size(total.layer),
-                f"{total.macs:,}",
-                "-" if total.cycles is None else f"{total.cycles:,}",
-                f"{total.predicted_cycles:,}",
-                f"{total.utilization:.2%}",
-                f"{total.outputs:,}",
-                f"{total.mismatches:,}",
-            ]
-            for total in report.layers
-        ],
-    )
-    cycles, predicted = report.total("cycles"), report.total("predicted_cycles")
-    used = report.total("ideal_cycles") / (predicted if cycles is None else cycles)
-    outputs, mismatches = report.total("outputs"), report.total("mismatches")
-    print(f"compared    {outputs:,} outputs with {session.runtime}, {mismatches:,} mismatches")
-    if report.answers_differ is not None:
-        differ = f"{report.answers_differ:,} of {report.inputs:,} differ from" if report.answers_differ else "equal to"
-        print(f"answers     {differ} the untouched model's")
-    simulated = "" if cycles is None else f"{cycles:,}, "
-    print(f"cycles      {simulated}predicted {predicted:,} ({used:.2%} of the array's MACs used)")
-    extra = predicted - report.total("cycles_epilogue_off")
-    print(f"epilogue    {extra:,} of the predicted cycles are due to it")
-    if cycles is not None:
-        print(f"simulation  {report.total('seconds'):.2f} s, {report.cycles_per_second:,.0f} cycles/s")
+            yield ModelUnit(config, execute), board
+    else:
+        show("building the simulation", None)
+        with open_model_unit(config, waves=arguments.waves) as unit:
+            yield unit, None

@@ -57,9 +57,9 @@ def execute(arguments):
     short, config = load_config(arguments.config)
     if config.epilogue is None:
         raise CommandError(f"run needs a unit with an epilogue, and {arguments.config} has none")
+    if arguments.board is not None and arguments.waves is not None:
+        raise CommandError("argument --waves: a board at --board shows no waveform")
     if arguments.model != _DIGITS:
-        if arguments.board is not None:
-            raise CommandError(f"argument --board: boards run {_DIGITS} only")
         from .model_run import execute_model
 
         return execute_model(arguments, short, config)
@@ -70,8 +70,6 @@ def execute(arguments):
     if arguments.limit is not None and arguments.limit > count:
         raise CommandError(f"argument --limit: must be in 1..{count} (the images there are), not {arguments.limit}")
     if arguments.board is not None:
-        if arguments.waves is not None:
-            raise CommandError("argument --waves: a board at --board shows no waveform")
         from .run_board import execute_on_board
 
         return execute_on_board(arguments, config)

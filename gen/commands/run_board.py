@@ -1,10 +1,11 @@
-"""``plusb run MODEL --board PORT``: a network on a board, every layer compared with the golden model."""
+"""``plusb run digits --board PORT``: the digits on a board, every layer compared with the golden model."""
 
 import time
 from dataclasses import dataclass, replace
 
 from ..digits import network
 from ..reference import reference
+from .board import describe_board, describe_line, open_board
 from .common import CommandError, print_json
 from .terminal import progress_bar, table
 
@@ -74,17 +75,11 @@ def run_layers(board, config, net, *, progress=lambda text, share: None):
 
 def execute_on_board(arguments, config):
     """Run the network on the board at ``arguments.board`` and print what it showed; 1 if anything differs."""
-    from ...fpga.host import Board
-    from ...fpga.link import BoardError
-
     net = network.load()
     net = replace(net, images=net.images[: arguments.limit], labels=net.labels[: arguments.limit])
     try:
-        with progress_bar(quiet=arguments.json) as show, Board(arguments.board, arguments.baud, config=config) as board:
+        with progress_bar(quiet=arguments.json) as show, open_board(arguments, config) as board:
             layers, scores = run_layers(board, config, net, progress=show)
-            counters, clock = board.counters, board.identity.clock_hz
-    except BoardError as error:
-        raise CommandError(str(error)) from error
     except ValueError as error:
         raise CommandError(f"{arguments.config} cannot run {arguments.model}: {error}") from error
     mismatches = sum(layer.mismatches for layer in layers)
@@ -92,18 +87,15 @@ def execute_on_board(arguments, config):
         print_json(
             {
                 "config": arguments.config,
-                "clock_hz": clock,
+                "clock_hz": board.identity.clock_hz,
                 "accuracy": net.accuracy(scores),
                 "layers": [vars(layer) for layer in layers],
                 "mismatches": mismatches,
-                "line": vars(counters),
+                "line": vars(board.counters),
             }
         )
     else:
-        print(
-            f"{arguments.model}, {len(net.images)} images, on the board at {arguments.board}: "
-            f"{config.rows}x{config.cols} array at {clock / 1e6:g} MHz"
-        )
+        print(f"{arguments.model}, {len(net.images)} images, on {describe_board(arguments.board, board, config)}")
         table(
             ["layer", "M x K x N", "outputs", "mismatches", "seconds"],
             [
@@ -119,5 +111,5 @@ def execute_on_board(arguments, config):
         )
         print(f"accuracy    {net.accuracy(scores):.2%} (float {net.float_accuracy():.2%})")
         print(f"compared    {sum(layer.outputs for layer in layers):,} outputs, {mismatches:,} mismatches")
-        print(f"line        {counters.frames:,} frames, {counters.retries:,} sent again")
+        print(f"line        {describe_line(board.counters)}")
     return 1 if mismatches else 0
