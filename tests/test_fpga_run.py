@@ -27,8 +27,8 @@ from plusb.rtl.toml import dumps
 
 from .run_models import fails, model_file, run
 
-# Each strip of weights crosses the line once.
-REPLAY = PRESETS["small"].replace(replay_depth=128)
+# Each strip of weights crosses the line once, and activations less often than with fewer columns.
+REPLAY = PRESETS["medium"].replace(replay_depth=128)
 FEATURES = EngineConfig(
     rows=3,
     cols=2,
@@ -158,7 +158,7 @@ def test_models(tmp_path, capsys):
         # A depthwise and a fully connected layer.
         assert cli.main(["run", str(keywords), *map(str, options), "--runtime", "litert", "--layers", "1,11"]) == 0
         lines = capsys.readouterr().out.splitlines()
-        assert lines[0] == f"{keywords}, 1 input, on the board at {port}: 4x4 array at 100 MHz"
+        assert lines[0] == f"{keywords}, 1 input, on the board at {port}: 8x8 array at 100 MHz"
         assert lines[2].split() == "layer operator M x K x N MACs seconds outputs mismatches".split()
         assert "compared    8,012 outputs with litert, 0 mismatches" in lines
         assert re.fullmatch(r"line        \d+\.\d\d s, [\d,]+ frames, \d+ sent again", lines[-1])

@@ -45,7 +45,9 @@ def add_arguments(parser):
     parser.add_argument("--limit", type=whole_number, metavar="N", help="run the first N inputs only (default: all)")
     parser.add_argument("--golden", action="store_true", help="compare the golden model instead of the hardware: fast")
     parser.add_argument("--json", action="store_true", help="print the result for a script")
-    parser.add_argument("--board", metavar="PORT", help="run on the board at this serial port, not on the simulation")
+    parser.add_argument(
+        "--board", metavar="PORT", help="run on the board with --config at this serial port, simulate nothing"
+    )
     parser.add_argument(
         "--baud", type=whole_number, default=1_000_000, metavar="N", help="of the board's UART (default: 1000000)"
     )
