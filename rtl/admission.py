@@ -92,8 +92,10 @@ class Admission(wiring.Component):
         rows = Signal(range(config.rows + 1))
         room = Signal(range(self._room + 1), init=self._room)
         m.d.comb += rows.eq(command.rows + 1)
-        m.d.sync += room.eq(room - Mux(self.end, rows, 0) + self.row_taken)
-        conditions = [room >= config.rows]
+        # What changed is added a cycle later, which shortens a path; meanwhile a tile that ended counts as a whole one.
+        change, ended = Signal(range(-config.rows, 2)), Signal()
+        m.d.sync += [change.eq(self.row_taken - Mux(self.end, rows, 0)), ended.eq(self.end), room.eq(room + change)]
+        conditions = [Mux(ended, room >= 2 * config.rows, room >= config.rows)]
         if config.epilogue is not None and config.epilogue.statistics:
             tiles = Signal(range(self._room + 1), init=self._room)
             m.d.sync += tiles.eq(tiles - self.end + self.statistics_taken)

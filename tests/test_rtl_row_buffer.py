@@ -11,7 +11,7 @@ def test_one_row_a_cycle_and_latency_is_as_stated():
     buffer = RowBuffer(8, 4)
     rows = list(range(1, 21))
     inputs = {"row": rows, "valid": [1] * 20 + [0], "o.ready": [1]}
-    valid, payload = play(buffer, inputs, ["o.valid", "o.payload"], extra=1)
+    valid, payload = play(buffer, inputs, ["o.valid", "o.payload"], extra=2)
     assert valid == [0] * RowBuffer.LATENCY + [1] * 20
     assert payload[RowBuffer.LATENCY :] == rows
 
