@@ -1,6 +1,7 @@
 # Every target sets itself up in .venv; nothing else is written outside build/.
 PYTHON ?= python3
 CONFIG ?= small
+BOARD ?= icebreaker
 WORKERS ?= 2
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install -q --no-build-isolation -c constraints.txt
@@ -10,12 +11,14 @@ define require
 command -v $(1) >/dev/null || { echo "error: $(1) is missing; install it, for example with: sudo apt-get install $(2)" >&2; exit 2; }
 endef
 
-.PHONY: help setup setup-test run test test-fast test-slow lint format bench gen clean distclean
+.PHONY: help setup setup-fpga setup-test run test test-fast test-slow lint format bench gen bitstream clean distclean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
 
 setup: .venv/run.stamp ## install what `make run` needs
+
+setup-fpga: .venv/fpga.stamp ## install what bitstreams need as well
 
 setup-test: .venv/test.stamp ## install what `make test` needs as well
 
@@ -45,6 +48,9 @@ bench: setup ## measure cycles, utilization, generation and simulation speed
 gen: setup ## write the Verilog of CONFIG to build/
 	@$(BIN)/plusb gen --config $(CONFIG) --out build
 
+bitstream: setup-fpga ## build the bitstream of BOARD in build/fpga/
+	@$(BIN)/plusb fpga build $(BOARD)
+
 clean: ## remove what was built
 	rm -rf build .pytest_cache .ruff_cache .hypothesis *.egg-info
 
@@ -61,6 +67,11 @@ distclean: clean ## remove the installation as well
 	@$(BIN)/python -c 'import pip' 2>/dev/null || $(PYTHON) -m venv --clear .venv
 	@$(INSTALL) setuptools
 	@$(INSTALL) -e .
+	@touch $@
+
+.venv/fpga.stamp: .venv/run.stamp
+	@echo "installing what bitstreams need into .venv"
+	@$(INSTALL) -e ".[fpga]"
 	@touch $@
 
 .venv/test.stamp: .venv/run.stamp

@@ -17,6 +17,8 @@ PRESETS = {
         max_k=1024,
         epilogue=EpilogueConfig(families=(Family.gemmlowp, Family.half_up), multiplier_width=15, bias_width=24),
     ),
+    # All 28 multipliers of an LFE5U-25F or 12F: one for each processing element, four for the lane.
+    "ecp5_25k": EngineConfig(rows=4, cols=6, lanes=1),
     "small": EngineConfig(rows=4, cols=4),
     "medium": EngineConfig(rows=8, cols=8),
     "large": EngineConfig(rows=16, cols=16),
