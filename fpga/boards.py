@@ -62,7 +62,7 @@ _GW2A18 = Device(
 )
 
 # A lane of 31-bit scales takes 4 multipliers, a processing element one.
-_LARGEST = {_12F: "tiny", _25F: "tiny", _45F: "small", _85F: "medium"}
+_LARGEST = {_12F: "ecp5_25k", _25F: "ecp5_25k", _45F: "small", _UM45F: "small", _85F: "medium"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -250,6 +250,7 @@ BOARDS = {
             package=("--package", "CABGA256", "--speed", "6"),
             heartbeat=None,
             error=None,
+            preset=_LARGEST[_25F],
             pack_options=("--compress",),
         ),
         Board(
@@ -262,7 +263,7 @@ BOARDS = {
             freq_mhz=120,
             serial=f"{_USB} (second channel)",
             package=("--package", "CABGA381", "--speed", "8"),
-            preset="small",
+            preset=_LARGEST[_UM45F],
         ),
         Board(
             name="tang_nano_9k",

@@ -213,6 +213,7 @@ def test_boards_and_committed_figures(capsys):
     # Without any figures it says how to get some.
     assert cli.main(["fpga", "report"]) == (0 if figures.load() else 2)
     assert "plusb fpga build " in "".join(capsys.readouterr())
+    assert {"icebreaker", "ulx3s_85f", "tang_nano_9k"} <= {board for board, _ in figures.load()}
     for entry in figures.load().values():
         assert entry.fmax_mhz >= 0.995 * entry.freq_mhz
         assert entry.command.startswith(f"plusb fpga build {entry.board} ")

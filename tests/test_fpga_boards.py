@@ -1,0 +1,26 @@
+"""Every board takes the preset that is said to fit it."""
+
+import pytest
+from plusb.fpga.boards import BOARDS
+from plusb.fpga.flow import synthesize
+from plusb.fpga.top import BoardTop
+from plusb.rtl.engine import Engine
+from plusb.rtl.presets import PRESETS
+
+# Cells that become multiplier blocks, and those that take a look-up table each; a carry cell of an ECP5 takes two.
+_DSPS = ("SB_MAC16", "MULT18X18D", "MULT9X9", "MULT18X18", "MULT36X36")
+_LUTS = {"SB_LUT4": 1, "LUT1": 1, "LUT2": 1, "LUT3": 1, "LUT4": 1, "ALU": 1, "CCU2C": 2, "TRELLIS_DPR16X4": 6}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("board", BOARDS.values(), ids=BOARDS)
+def test_preset_passes_synthesis(board, tmp_path):
+    config = PRESETS[board.preset]
+    top = BoardTop(board, Engine(config), config_hash=bytes.fromhex(config.config_hash))
+    cells = synthesize(board, top, tmp_path)
+    dsps = sum(cells.get(name, 0) for name in _DSPS)
+    luts = sum(cells.get(name, 0) * count for name, count in _LUTS.items())
+    # Each processing element has a product; two of them share a block on an iCE40.
+    assert dsps >= config.rows * config.cols / 2 or not board.device.dsps
+    assert luts <= board.device.luts
+    assert sum(count for name, count in cells.items() if "FF" in name) > 1000
