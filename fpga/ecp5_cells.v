@@ -25,7 +25,7 @@ module MULT18X18D #(
     // A control input that is not what the providers tie it to makes every result wrong.
     wire usable = SIGNEDA & SIGNEDB & ~SOURCEA & ~SOURCEB & CE0 & ~RST0 & (
         REG_INPUTA_CLK == "CLK0" && REG_INPUTB_CLK == "CLK0" && REG_PIPELINE_CLK == "CLK0" && REG_OUTPUT_CLK == "CLK0"
-        && GSR == "DISABLED" && SOURCEB_MODE == "B_INPUT");
+        && GSR == "DISABLED" && SOURCEB_MODE == "B_SHIFT");
 
     always @(posedge CLK0) begin
         a <= a_in;

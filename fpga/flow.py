@@ -201,7 +201,8 @@ def build(board, top, directory, *, freq_mhz=None, seed=1, name="plusb", allow_s
     pins = f"{name}.{family.constraints}"
     files = {
         "ice40": ("--pcf", pins, "--asc", placed),
-        "ecp5": ("--lpf", pins, "--textcfg", placed),
+        # The default router needs four times as long for an array of 8x8.
+        "ecp5": ("--lpf", pins, "--textcfg", placed, "--router", "router2"),
         "gowin": ("--vopt", f"cst={pins}", "--write", placed),
     }[board.device.family]
     runner.run(

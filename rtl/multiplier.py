@@ -69,7 +69,6 @@ class Multiplier(wiring.Component):
             "MULT18X18D",
             **registers,
             p_GSR="DISABLED",
-            p_SOURCEB_MODE="B_INPUT",
             i_CLK0=ClockSignal(),
             i_CE0=Const(1),
             i_RST0=Const(0),
