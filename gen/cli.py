@@ -3,6 +3,7 @@
 import importlib
 import os
 import sys
+import warnings
 
 from .commands.common import CommandError, Parser
 from .version import __version__
@@ -83,6 +84,8 @@ def _load(path):
 
 
 def _fail(message, code):
+    # Half-built hardware is dropped when the error is, and Amaranth would warn of every piece.
+    warnings.filterwarnings("ignore", message=".* created but never used")
     print(f"error: {message}", file=sys.stderr)
     return code
 

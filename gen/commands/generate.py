@@ -45,8 +45,9 @@ def add_arguments(parser):
 def execute(arguments):
     """Generate, and say what was written."""
     if arguments.list_presets:
+        width = max(map(len, PRESETS))
         for name, config in PRESETS.items():
-            print(f"{name:<8}{_describe(config)}")
+            print(f"{name:<{width}}  {_describe(config)}")
         return 0
     short, config = load_config(arguments.config)
     make, suffix = TOPS[arguments.top]
