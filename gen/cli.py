@@ -30,6 +30,8 @@ def main(argv=None):
     0 means success, 1 that a check failed, 2 bad input or a missing tool, 130 an interrupt. Anything but success prints
     exactly one line to stderr.
     """
+    # An error in the middle of elaboration drops what is half built, and Amaranth would warn of every piece.
+    warnings.filterwarnings("ignore", message=".* created but never used")
     try:
         code = _run(sys.argv[1:] if argv is None else list(argv))
         sys.stdout.flush()
@@ -84,8 +86,6 @@ def _load(path):
 
 
 def _fail(message, code):
-    # Half-built hardware is dropped when the error is, and Amaranth would warn of every piece.
-    warnings.filterwarnings("ignore", message=".* created but never used")
     print(f"error: {message}", file=sys.stderr)
     return code
 
