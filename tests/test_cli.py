@@ -47,8 +47,7 @@ def fails(capsys, folder, *argv, code=2):
         (["gen", "--config"], "argument --config: expected one argument (see plusb gen --help)"),
         (
             ["gen", "--config", "huge"],
-            "config must be one of tiny, up5k, ecp5_25k, small, medium, large, conform or the path of a .toml file, "
-            "not 'huge'",
+            f"config must be one of {', '.join(PRESETS)} or the path of a .toml file, not 'huge'",
         ),
         (["gen", "--config", "no.toml"], "cannot read no.toml: [Errno 2] No such file or directory: 'no.toml'"),
         (
