@@ -160,6 +160,8 @@ class Board:
 
         Raises
         ------
+        ValueError
+            If the program is of another configuration than the board's.
         BoardError
             As :meth:`run` does.
         """
