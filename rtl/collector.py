@@ -6,6 +6,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from .delay import delay
+from .target import memory_attributes
 
 __all__ = ["ColumnCollector"]
 
@@ -13,8 +14,8 @@ __all__ = ["ColumnCollector"]
 class ColumnCollector(wiring.Component):
     """Turns G columns that each bring one row a cycle into one stream of elements, row by row.
 
-    A memory of R words a column suffices, without a second bank: an element is read no later than in the cycle in which
-    the same element of the next tile, at least R x G cycles later, is written.
+    A memory of two banks of R words a column, which tiles use in turn, so that no word is read while it is written. A
+    tile's words are read before the tile after the next, at least 2 x R x G cycles later, writes there.
 
     Parameters
     ----------
@@ -46,29 +47,38 @@ class ColumnCollector(wiring.Component):
         start = delay(m, self.start, 1, "start", reset_less=False)
         row = Signal(range(max(rows, 2)))
         index = Signal(range(self._spacing))
+        bank = Signal()
         read_row = Signal.like(row)
         read_index = Signal.like(index)
-        m.d.comb += [read_row.eq(Mux(start, 0, row)), read_index.eq(Mux(start, 0, index))]
-        m.d.sync += [index.eq(read_index + 1), row.eq(read_row)]
+        read_bank = Signal()
+        m.d.comb += [
+            read_row.eq(Mux(start, 0, row)),
+            read_index.eq(Mux(start, 0, index)),
+            read_bank.eq(bank ^ start),
+        ]
+        m.d.sync += [index.eq(read_index + 1), row.eq(read_row), bank.eq(read_bank)]
         with m.If(read_index == self._spacing - 1):
             m.d.sync += [index.eq(0), row.eq(Mux(read_row == rows - 1, 0, read_row + 1))]
         words = []
         for c in range(group):
-            memory = Memory(shape=signed(len(self.o)), depth=max(rows, 2), init=[])
+            depth = 2 << len(row)
+            memory = Memory(shape=signed(len(self.o)), depth=depth, init=[], attrs=memory_attributes(platform))
             m.submodules[f"column_{c}"] = memory
             write, read = memory.write_port(), memory.read_port()
             begin = delay(m, self.start, c, f"start_{c}", reset_less=False)
             following = Signal.like(row, name=f"write_row_{c}")
             present = Signal.like(row, name=f"write_row_now_{c}")
+            write_bank = Signal(name=f"write_bank_{c}")
             active = Signal(name=f"active_{c}")
             m.d.comb += [
                 present.eq(Mux(begin, 0, following)),
-                write.addr.eq(present),
+                write.addr.eq(Cat(present, write_bank ^ begin)),
                 write.data.eq(self.acc[c]),
                 write.en.eq(begin | active),
-                read.addr.eq(read_row),
+                read.addr.eq(Cat(read_row, read_bank)),
                 read.en.eq(1),
             ]
+            m.d.sync += write_bank.eq(write_bank ^ begin)
             with m.If(begin | active):
                 m.d.sync += [following.eq(present + 1), active.eq(present != rows - 1)]
             words.append(read.data)

@@ -1,7 +1,7 @@
 """The row of epilogue lanes: the array's last row, from accumulators to assembled rows."""
 
 from amaranth import *
-from amaranth.lib import data, fifo, stream, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from .admission import row_terms
@@ -9,6 +9,7 @@ from .delay import delay
 from .fields import layout, width
 from .formats import aux_layout, bias_fields, lut_fields, row_fields, row_layout, scale_fields, table_fields
 from .lane import EpilogueLane
+from .mode_queue import ModeQueue
 from .parameters import ParameterLoader
 from .raw_lane import RawLane
 from .row_feed import RowFeed
@@ -150,12 +151,12 @@ class EpilogueRow(wiring.Component):
         """A queue before the first lane; behind it each lane takes the mode of the lane before it."""
         source = getattr(self, name)
         depth = self._queue_depth
-        m.submodules[f"{name}_queue"] = queue = fifo.SyncFIFO(width=Shape.cast(source.shape()).width, depth=depth)
+        m.submodules[f"{name}_queue"] = queue = ModeQueue(source.shape(), depth)
         start = delay(m, self.tag.start, self._lanes[0].mode_stages[name], f"{name}_start", reset_less=False)
-        m.d.comb += [queue.w_data.eq(source), queue.w_en.eq(self.push), queue.r_en.eq(start)]
+        m.d.comb += [queue.i.eq(source), queue.push.eq(self.push), queue.take.eq(start)]
         for number, lane in enumerate(self._lanes):
             before = self._lanes[number - 1] if number and self._skew else None
-            m.d.comb += getattr(lane, name).eq(queue.r_data if before is None else getattr(before, f"{name}_out"))
+            m.d.comb += getattr(lane, name).eq(queue.o if before is None else getattr(before, f"{name}_out"))
 
     def _connect_loader(self, m, name):
         port = getattr(self, name)

@@ -5,6 +5,8 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from .target import memory_attributes
+
 __all__ = ["ParameterLoader", "ParameterStore", "write_signature"]
 
 
@@ -123,7 +125,8 @@ class ParameterStore(wiring.Component):
             m.d.comb += self.o.eq(current)
             return m
         half = 1 << (self._count - 1).bit_length()
-        m.submodules.memory = memory = Memory(shape=len(self.o), depth=2 * half, init=[])
+        attributes = memory_attributes(platform)
+        m.submodules.memory = memory = Memory(shape=len(self.o), depth=2 * half, init=[], attrs=attributes)
         write, read = memory.write_port(), memory.read_port()
         bank = Signal()
         present = Signal()

@@ -8,10 +8,10 @@ __all__ = ["PRESETS"]
 #: Every preset by its name.
 PRESETS = {
     "tiny": EngineConfig(rows=2, cols=2, lanes=1, max_k=4096),
-    # The largest that an iCE40UP5K holds with everything a board needs. Its lane's multiplier takes two blocks only, at
-    # the price of results that can differ by one from those with 31 bits.
+    # All 8 multiplier blocks of an iCE40UP5K: two for the lane, at the price of results that can differ by one from those
+    # with 31 bits, and six that hold two processing elements' each.
     "up5k": EngineConfig(
-        rows=2,
+        rows=4,
         cols=3,
         lanes=1,
         max_k=1024,

@@ -73,8 +73,9 @@ class RowBuffer(wiring.Component):
         return m
 
     def _block(self, m, write_at, read_at, fetch):
-        """One memory; its own read register holds the row."""
-        m.submodules.memory = memory = Memory(shape=len(Value.cast(self.row)), depth=self._depth, init=[])
+        """One memory, whose own read register holds the row; no row is written where one is read."""
+        width = len(Value.cast(self.row))
+        m.submodules.memory = memory = Memory(shape=width, depth=self._depth, init=[], attrs={"no_rw_check": 1})
         write, read = memory.write_port(), memory.read_port()
         m.d.comb += [
             write.addr.eq(write_at),

@@ -2,11 +2,12 @@
 
 import enum
 
-__all__ = ["Target"]
+__all__ = ["Target", "memory_attributes"]
 
 
 class Target(str, enum.Enum):
-    """A device family; passed to ``elaborate`` as the platform and asked only by the providers of arithmetic blocks.
+    """A device family; passed to ``elaborate`` as the platform and asked only by the providers of arithmetic blocks and
+    of memories.
 
     ``portable`` uses no vendor primitive; every other target is proven equal to it.
     """
@@ -18,3 +19,13 @@ class Target(str, enum.Enum):
 
     def __str__(self):
         return self.value
+
+
+def memory_attributes(platform):
+    """Attributes of a small memory whose user never uses what it reads from a word that is being written.
+
+    Without the first Yosys builds a comparator and a second data register around a block memory. The second has an
+    iCE40 hold the few words that an array needs in block memories, too: it has no other memory, logic cells are what an
+    UP5K runs out of, and its block memories lie idle.
+    """
+    return {"no_rw_check": 1} | ({"ram_style": "block"} if platform is Target.ice40 else {})

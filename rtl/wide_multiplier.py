@@ -1,5 +1,7 @@
 """Sum times multiplier: a product wider than one multiplier block."""
 
+import math
+
 from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -11,10 +13,15 @@ from .multiplier import Multiplier
 __all__ = ["WideMultiplier"]
 
 
-class WideMultiplier(wiring.Component):
-    """Exact product of a signed value and an unsigned multiplier, from multiplier blocks of 18 x 18 bits.
+def _limbs(v_width, m_width, limb):
+    """How many limbs of a length either factor has."""
+    return [-(-max(width - sign, 1) // limb) for width, sign in ((v_width, 1), (m_width, 0))]
 
-    Both factors are cut at :attr:`LIMB` bits, which with a sign bit fill a block. Products of limbs that do not overlap
+
+class WideMultiplier(wiring.Component):
+    """Exact product of a signed value and an unsigned multiplier, from multiplier blocks of 16 x 16 or 18 x 18 bits.
+
+    Both factors are cut at :attr:`limb` bits, which with a sign bit fill a block. Products of limbs that do not overlap
     lie side by side in one row, so that for two limbs by two limbs, of four products, two additions are left. What lies
     below the overlap of two rows passes the addition by.
 
@@ -36,10 +43,12 @@ class WideMultiplier(wiring.Component):
     :attr:`latency` cycles, one product a cycle.
     """
 
-    #: Bits of a limb.
-    LIMB = 17
+    #: Bits of a limb in a block of 16 x 16 bits, as an iCE40 has, and of 18 x 18.
+    LIMBS = (15, 17)
 
     def __init__(self, v_width, m_width):
+        #: Bits of a limb: the fewest of :attr:`LIMBS` that need no more blocks than the most.
+        self.limb = min(self.LIMBS, key=lambda limb: (math.prod(_limbs(v_width, m_width, limb)), limb))
         super().__init__({"v": In(signed(v_width)), "m": In(m_width), "p": Out(signed(v_width + m_width))})
         self._rows = self._plan(v_width, m_width)
         # The lowest row joins last: it is the longest, and the others' sum is short until then.
@@ -58,22 +67,21 @@ class WideMultiplier(wiring.Component):
     def _extent(self, row):
         """Offset and width of a row as a signed number."""
         offset, (last, i, j) = row[0][0], row[-1]
-        signed_top = (i + 1) * self.LIMB >= len(self.v) - 1
-        v_bits = len(self.v) - i * self.LIMB if signed_top else self.LIMB + 1
-        m_bits = min(self.LIMB, len(self.m) - j * self.LIMB)
+        signed_top = (i + 1) * self.limb >= len(self.v) - 1
+        v_bits = len(self.v) - i * self.limb if signed_top else self.limb + 1
+        m_bits = min(self.limb, len(self.m) - j * self.limb)
         return offset, last - offset + v_bits + m_bits
 
-    @classmethod
-    def _plan(cls, v_width, m_width):
+    def _plan(self, v_width, m_width):
         """Rows of products ``(offset, v limb, m limb)`` that do not overlap, in the order in which they are added."""
-        limbs = [-(-max(width - sign, 1) // cls.LIMB) for width, sign in ((v_width, 1), (m_width, 0))]
-        products = sorted(((i + j) * cls.LIMB, i, j) for i in range(limbs[0]) for j in range(limbs[1]))
+        limbs = _limbs(v_width, m_width, self.limb)
+        products = sorted(((i + j) * self.limb, i, j) for i in range(limbs[0]) for j in range(limbs[1]))
         rows = []
         while products:
             row = [products.pop(0)]
             # A product of the highest limb of v is signed and reaches up to the top, so nothing can follow it.
             while row[-1][1] < limbs[0] - 1:
-                end = row[-1][0] + 2 * cls.LIMB
+                end = row[-1][0] + 2 * self.limb
                 following = next((product for product in products if product[0] == end), None)
                 if following is None:
                     break
@@ -104,16 +112,16 @@ class WideMultiplier(wiring.Component):
         """The products of a row side by side, as one signed number, and its offset."""
         parts = []
         for _, i, j in row:
-            v = self.v[i * self.LIMB : (i + 1) * self.LIMB]
-            last = (i + 1) * self.LIMB >= len(self.v) - 1
+            v = self.v[i * self.limb : (i + 1) * self.limb]
+            last = (i + 1) * self.limb >= len(self.v) - 1
             if last:
-                v = self.v[i * self.LIMB :].as_signed()
-            multiplier = self.m[j * self.LIMB : (j + 1) * self.LIMB]
+                v = self.v[i * self.limb :].as_signed()
+            multiplier = self.m[j * self.limb : (j + 1) * self.limb]
             m.submodules[f"product_{i}_{j}"] = unit = Multiplier(len(v) + (not last), len(multiplier) + 1)
             m.d.comb += [unit.a.eq(v), unit.b.eq(multiplier)]
             parts.append(unit.p)
         width = self._extent(row)[1]
         value = Signal(signed(width), name=f"products_{row[0][1]}_{row[0][2]}")
-        whole = [Cat(p, Const(0, 2 * self.LIMB))[: 2 * self.LIMB] for p in parts[:-1]]
+        whole = [Cat(p, Const(0, 2 * self.limb))[: 2 * self.limb] for p in parts[:-1]]
         m.d.comb += value.eq(Cat(*whole, parts[-1]).as_signed())
         return value, row[0][0]
