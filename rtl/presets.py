@@ -8,8 +8,8 @@ __all__ = ["PRESETS"]
 #: Every preset by its name.
 PRESETS = {
     "tiny": EngineConfig(rows=2, cols=2, lanes=1, max_k=4096),
-    # All 8 multiplier blocks of an iCE40UP5K: two for the lane, at the price of results that can differ by one from those
-    # with 31 bits, and six that hold two processing elements' each.
+    # All 8 multiplier blocks of an iCE40UP5K: six for two processing elements each, two for the lane, at the price of
+    # results that can differ by one from those with 31 bits.
     "up5k": EngineConfig(
         rows=4,
         cols=3,
