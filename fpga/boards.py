@@ -194,6 +194,7 @@ BOARDS = {
             freq_mhz=48,
             serial=f"{_USB} (second channel)",
             package=("--package", "ct256"),
+            preset="hx8k",
         ),
         Board(
             name="upduino_v3",

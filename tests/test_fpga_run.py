@@ -170,7 +170,7 @@ def test_models(tmp_path, capsys):
         (["fpga"], "the following arguments are required: action (see plusb fpga --help)"),
         (["fpga", "build"], "the following arguments are required: BOARD (see plusb fpga build --help)"),
         (["fpga", "build", "icestick"], f"board must be one of {', '.join(BOARDS)}, not 'icestick'"),
-        (["fpga", "build", "icebreaker", "--config", "huge"], "config must be one of tiny, up5k, ecp5_25k, small, "),
+        (["fpga", "build", "icebreaker", "--config", "huge"], "config must be one of tiny, up5k, hx8k, "),
         (["fpga", "build", "icebreaker", "--freq", "x"], "argument --freq: invalid frequency in MHz value: 'x'"),
         (["fpga", "build", "icebreaker", "--freq", "1"], "1 MHz"),
         (["fpga", "build", "icebreaker", "--baud", "9000000"], "9000000"),

@@ -236,7 +236,7 @@ def test_load(tmp_path):
         ("a-b.toml", "rows = 1", "must be usable in Verilog"),
         ("größe.toml", "rows = 1", "must be usable in Verilog"),
         ("4x4.toml", "rows = 1", "must be usable in Verilog"),
-        ("mine.txt", "rows = 1", "config must be one of tiny, up5k, ecp5_25k, small, medium, large, "),
+        ("mine.txt", "rows = 1", "config must be one of tiny, up5k, hx8k, ecp5_25k, small, medium, large, "),
         ("none.toml", None, "cannot read"),
     ],
 )
