@@ -258,11 +258,15 @@ class EpilogueRow(wiring.Component):
                 ]
                 if index:
                     value = delay(m, value, 1, f"deskew_{number}_{index}")
-        end = delay(m, self.tag, last.latency + self._spread, "end", reset_less=False)
+        # The row is complete with its last element; told before the delay, so that a register writes the output buffer.
+        complete = self.tag.valid & (self.tag.index == config.group - 1)
+        wait = last.latency + self._spread
+        row_valid = delay(m, complete, wait, "row_valid", reset_less=False)
+        end = delay(m, self.tag, wait, "end", reset_less=False)
         age = last.latency - last.mode_stages["output_mode"] - 1
         mode = delay(m, last.output_mode_out, age, "output_mode_end")
         m.d.comb += [
-            self.row_valid.eq(end.valid & (end.index == config.group - 1)),
+            self.row_valid.eq(row_valid),
             self.row_out.last.eq(end.last),
             self.row_out.keep.eq(Cat(mode.cols >= column for column in range(config.cols))),
         ]

@@ -29,19 +29,25 @@ class StreamBuffer(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        front = Signal.like(self.o.payload, reset_less=True)
-        spare = Signal.like(self.o.payload, reset_less=True)
-        front_valid = Signal()
-        spare_valid = Signal()
-        m.d.comb += [self.i.ready.eq(~spare_valid), self.o.valid.eq(front_valid), self.o.payload.eq(front)]
-        with m.If(~spare_valid):
-            m.d.sync += spare.eq(self.i.payload)
-        with m.If(self.o.ready | ~front_valid):
-            m.d.sync += [
-                front.eq(Mux(spare_valid, spare, self.i.payload)),
-                front_valid.eq(spare_valid | self.i.valid),
-                spare_valid.eq(0),
-            ]
-        with m.Else():
-            m.d.sync += spare_valid.eq(spare_valid | self.i.valid)
+        words = [Signal.like(self.o.payload, name=f"word_{index}", reset_less=True) for index in range(2)]
+        write, read = Signal(), Signal()
+        some, full = Signal(), Signal()
+        put, take = Signal(), Signal()
+        m.d.comb += [
+            self.i.ready.eq(~full),
+            self.o.valid.eq(some),
+            self.o.payload.eq(Mux(read, words[1], words[0])),
+            put.eq(self.i.valid & ~full),
+            take.eq(self.o.ready & some),
+        ]
+        # Neither handshake has a say in what the words hold, or it would have to reach every bit of them in time.
+        with m.If(~full):
+            for index, word in enumerate(words):
+                with m.If(write == index):
+                    m.d.sync += word.eq(self.i.payload)
+        m.d.sync += [write.eq(write ^ put), read.eq(read ^ take)]
+        with m.If(put & ~take):
+            m.d.sync += [some.eq(1), full.eq(some)]
+        with m.Elif(take & ~put):
+            m.d.sync += [some.eq(full), full.eq(0)]
         return m

@@ -12,6 +12,10 @@ from .multiplier import Multiplier
 
 __all__ = ["WideMultiplier"]
 
+# Registers from the blocks to the adders: an array of processing elements takes the blocks nearby, and half a chip of
+# wire takes longer than anything else in a lane.
+_WAY = 1
+
 
 def _limbs(v_width, m_width, limb):
     """How many limbs of a length either factor has."""
@@ -62,7 +66,7 @@ class WideMultiplier(wiring.Component):
             shared = min(top + 1, v_width + m_width) - max(offset, row_offset)
             self._adders.append(PipelinedAdder(shared, shared, shared))
             offset, width = low, max(offset, row_offset) + shared - low
-        self.latency = Multiplier.LATENCY + sum(adder.latency for adder in self._adders)
+        self.latency = Multiplier.LATENCY + _WAY + sum(adder.latency for adder in self._adders)
 
     def _extent(self, row):
         """Offset and width of a row as a signed number."""
@@ -119,7 +123,7 @@ class WideMultiplier(wiring.Component):
             multiplier = self.m[j * self.limb : (j + 1) * self.limb]
             m.submodules[f"product_{i}_{j}"] = unit = Multiplier(len(v) + (not last), len(multiplier) + 1)
             m.d.comb += [unit.a.eq(v), unit.b.eq(multiplier)]
-            parts.append(unit.p)
+            parts.append(delay(m, unit.p, _WAY, f"product_{i}_{j}"))
         width = self._extent(row)[1]
         value = Signal(signed(width), name=f"products_{row[0][1]}_{row[0][2]}")
         whole = [Cat(p, Const(0, 2 * self.limb))[: 2 * self.limb] for p in parts[:-1]]
