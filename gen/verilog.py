@@ -11,6 +11,7 @@ from .rtlil import share
 
 __all__ = ["to_verilog"]
 
+_ATTEMPTS = 3
 _MODULE = re.compile(r"^module (\S+ ?)\(([^;]*?)\);\n(.*?)^endmodule", re.MULTILINE | re.DOTALL)
 
 
@@ -37,18 +38,36 @@ def to_verilog(component, name, *, header="", platform=None):
     Returns
     -------
     str
+
+    Raises
+    ------
+    OSError
+        If Yosys does not write every module.
     """
     with _uncollected():
         design = rtlil.convert(component, name=name, platform=platform, emit_src=False)
     design = share(design, name, [path_name(path) for path, _, _ in component.signature.flatten(component)])
     script = f"read_rtlil <<rtlil\n{design}\nrtlil\nproc -norom\nopt_clean -purge\nwrite_verilog -noattr\n"
-    yosys = find_yosys(lambda version: version >= (0, 40))
-    text = yosys.run(["-q", "-"], script)
-    # Yosys names its own version in the first line; the text must depend on the design alone.
-    text = re.sub(r"\A/\*.*?\*/\n+", "", text, flags=re.DOTALL)
-    modules = {match[1].strip(): _with_port_list(match) for match in _MODULE.finditer(text)}
+    modules = _written(script, len(re.findall(r"^module ", design, re.MULTILINE)))
     # The top first, as a table of contents.
     return header + "\n" * bool(header) + "\n".join([modules.pop(name), *modules.values()])
+
+
+def _written(script, count):
+    """The modules that a script makes Yosys write, by name.
+
+    The WebAssembly Yosys has been seen to end early without a word or a code, and to succeed when it was asked again; a
+    design that lacks a module must not leave here.
+    """
+    yosys = find_yosys(lambda version: version >= (0, 40))
+    for _ in range(_ATTEMPTS):
+        text = yosys.run(["-q", "-"], script)
+        # Yosys names its own version in the first line; the text must depend on the design alone.
+        text = re.sub(r"\A/\*.*?\*/\n+", "", text, flags=re.DOTALL)
+        modules = {match[1].strip(): _with_port_list(match) for match in _MODULE.finditer(text)}
+        if len(modules) == count:
+            return modules
+    raise OSError(f"Yosys wrote {len(modules)} of {count} modules, {_ATTEMPTS} times; is there room and memory?")
 
 
 def path_name(path):

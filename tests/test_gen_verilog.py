@@ -4,10 +4,14 @@ import os
 import re
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
+from amaranth._toolchain.yosys import find_yosys
 from plusb.gen.unit import engine_unit
+from plusb.gen.verilog import to_verilog
 from plusb.rtl.config import EngineConfig
+from plusb.rtl.wide_multiplier import WideMultiplier
 from plusb.sim import verilator
 
 from .bench_configs import CONFIGS
@@ -34,6 +38,21 @@ def test_same_text_in_every_process(unit):
             check=True,
         )
         assert result.stdout == unit.verilog
+
+
+@pytest.mark.parametrize("ended", ["", "module wide (rst);\n  input rst;\n  wire rst;\nendmodule\n"])
+def test_yosys_that_ends_early_is_asked_again(monkeypatch, ended):
+    def verilog():
+        return to_verilog(WideMultiplier(26, 15), "wide")
+
+    whole, early = verilog(), [ended]
+    real = find_yosys(lambda version: True)
+    yosys = SimpleNamespace(run=lambda *call: early.pop() if early else real.run(*call))
+    monkeypatch.setattr("plusb.gen.verilog.find_yosys", lambda requirement: yosys)
+    assert verilog() == whole
+    early += [ended] * 3
+    with pytest.raises(OSError, match=r"^Yosys wrote [01] of \d+ modules, 3 times"):
+        verilog()
 
 
 def test_ports_are_in_order(unit):
