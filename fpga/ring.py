@@ -5,6 +5,8 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from ..rtl.target import UNUSED_COLLISIONS
+
 __all__ = ["Ring"]
 
 
@@ -71,8 +73,8 @@ class Ring(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        # No byte is written while it is read: no logic need define what that gives.
-        m.submodules.memory = memory = Memory(shape=8, depth=self._depth, init=[], attrs={"no_rw_check": 1})
+        # No byte is written while it is read.
+        m.submodules.memory = memory = Memory(shape=8, depth=self._depth, init=[], attrs=UNUSED_COLLISIONS)
         write = memory.write_port()
         read = memory.read_port()
         # One bit more than an address: full and empty differ.

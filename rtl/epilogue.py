@@ -150,8 +150,7 @@ class EpilogueRow(wiring.Component):
     def _connect_modes(self, m, name):
         """A queue before the first lane; behind it each lane takes the mode of the lane before it."""
         source = getattr(self, name)
-        depth = self._queue_depth
-        m.submodules[f"{name}_queue"] = queue = ModeQueue(source.shape(), depth)
+        m.submodules[f"{name}_queue"] = queue = ModeQueue(source.shape(), self._queue_depth)
         start = delay(m, self.tag.start, self._lanes[0].mode_stages[name], f"{name}_start", reset_less=False)
         m.d.comb += [queue.i.eq(source), queue.push.eq(self.push), queue.take.eq(start)]
         for number, lane in enumerate(self._lanes):

@@ -40,8 +40,8 @@ class ModeQueue(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        shape, attributes = len(Value.cast(self.i)), memory_attributes(platform)
-        m.submodules.memory = memory = Memory(shape=shape, depth=self._depth, init=[], attrs=attributes)
+        width, attributes = len(Value.cast(self.i)), memory_attributes(platform)
+        m.submodules.memory = memory = Memory(shape=width, depth=self._depth, init=[], attrs=attributes)
         write, read = memory.write_port(), memory.read_port()
         write_at, oldest = Signal(range(self._depth)), Signal(range(self._depth))
         m.d.comb += [

@@ -5,7 +5,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from .target import Target
+from .target import UNUSED_COLLISIONS, Target
 
 __all__ = ["RowBuffer"]
 
@@ -75,7 +75,7 @@ class RowBuffer(wiring.Component):
     def _block(self, m, write_at, read_at, fetch):
         """One memory, whose own read register holds the row; no row is written where one is read."""
         width = len(Value.cast(self.row))
-        m.submodules.memory = memory = Memory(shape=width, depth=self._depth, init=[], attrs={"no_rw_check": 1})
+        m.submodules.memory = memory = Memory(shape=width, depth=self._depth, init=[], attrs=UNUSED_COLLISIONS)
         write, read = memory.write_port(), memory.read_port()
         m.d.comb += [
             write.addr.eq(write_at),

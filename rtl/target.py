@@ -2,7 +2,11 @@
 
 import enum
 
-__all__ = ["Target", "memory_attributes"]
+__all__ = ["UNUSED_COLLISIONS", "Target", "memory_attributes"]
+
+#: Attributes of a memory whose user never uses what it reads from a word that is being written. Without them Yosys
+#: builds a comparator and a second data register around a block memory.
+UNUSED_COLLISIONS = {"no_rw_check": 1}
 
 
 class Target(str, enum.Enum):
@@ -22,10 +26,8 @@ class Target(str, enum.Enum):
 
 
 def memory_attributes(platform):
-    """Attributes of a small memory whose user never uses what it reads from a word that is being written.
+    """Attributes of a small memory: :data:`UNUSED_COLLISIONS`, and what puts it into a block memory of an iCE40.
 
-    Without the first Yosys builds a comparator and a second data register around a block memory. The second has an
-    iCE40 hold the few words that an array needs in block memories, too: it has no other memory, logic cells are what an
-    UP5K runs out of, and its block memories lie idle.
+    That has no other memory, logic cells are what an UP5K runs out of, and its block memories lie idle.
     """
-    return {"no_rw_check": 1} | ({"ram_style": "block"} if platform is Target.ice40 else {})
+    return UNUSED_COLLISIONS | ({"ram_style": "block"} if platform is Target.ice40 else {})
